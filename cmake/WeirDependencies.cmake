@@ -1,0 +1,16 @@
+# Every library comes from Debian 12 (scripts/dependencies lists the packages).
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+find_package(prometheus-cpp REQUIRED CONFIG)
+find_package(Boost 1.81 REQUIRED)  # Beast and Asio: headers only
+if(WEIR_TESTS)
+  find_package(GTest REQUIRED)
+endif()

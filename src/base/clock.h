@@ -1,0 +1,29 @@
+// Time as a dependency, so that tests can set it.
+#pragma once
+
+#include <chrono>
+
+namespace weir {
+
+class Clock {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual TimePoint Now() const = 0;
+};
+
+class SteadyClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint Now() const override { return std::chrono::steady_clock::now(); }
+};
+
+class FakeClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint Now() const override { return now_; }
+  void Advance(std::chrono::nanoseconds by) { now_ += by; }
+
+ private:
+  TimePoint now_{};
+};
+
+}  // namespace weir

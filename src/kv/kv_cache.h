@@ -1,0 +1,49 @@
+// The pools of a model's KV under one byte budget.
+//
+// Ownership: the engine owns one; it outlives every view. Threads: the engine thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "kv/layout.h"
+#include "kv/tile_pool.h"
+
+namespace weir {
+
+struct KvBudget {
+  uint64_t full_bytes = 0;
+  uint64_t window_bytes = 0;
+};
+
+// Splits `total_bytes`: the window pool gets what `sequences` live sequences need, the full pool
+// the rest. Fails with the numbers if not even one tile of each group fits.
+[[nodiscard]] Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes,
+                                           uint32_t sequences);
+
+class KvCache {
+ public:
+  // `max_chunk_tokens` sizes the one-layer scratch of window rows (outside the budget, counted by
+  // scratch_bytes()).
+  KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_chunk_tokens);
+
+  [[nodiscard]] const KvLayout& layout() const { return layout_; }
+  [[nodiscard]] uint32_t max_chunk_tokens() const { return max_chunk_tokens_; }
+  [[nodiscard]] TilePool* full_pool() const { return full_.get(); }  // null without such a group
+  [[nodiscard]] TilePool* window_pool() const {
+    return window_.get();
+  }  // null without such a group
+  [[nodiscard]] uint64_t scratch_bytes() const;
+
+  // Tokens that one sequence alone can hold in these pools.
+  [[nodiscard]] uint64_t MaxSequenceTokens() const;
+
+ private:
+  KvLayout layout_;
+  uint32_t max_chunk_tokens_;
+  std::unique_ptr<TilePool> full_;
+  std::unique_ptr<TilePool> window_;
+};
+
+}  // namespace weir

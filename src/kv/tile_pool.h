@@ -1,0 +1,72 @@
+// The tile slots of one group in one tier: a slab allocated at start, O(1) allocation and release.
+//
+// Slot 0 is reserved ("none"). A tile is held through TileRef handles, counted; the last one frees
+// the slot. Knows nothing of requests or tokens.
+//
+// Ownership: the pool outlives its TileRefs. Threads: the engine thread only; planes may be read
+// and written by compute threads while the engine thread waits for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/ids.h"
+#include "kv/layout.h"
+
+namespace weir {
+
+class TilePool;
+
+// One counted reference to a tile of a pool; empty when it refers to none.
+class TileRef {
+ public:
+  TileRef() = default;
+  ~TileRef();
+  TileRef(TileRef&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), id_(other.id_) {}
+  TileRef& operator=(TileRef&& other) noexcept;
+
+  [[nodiscard]] TileRef Share() const;  // one more reference to the same tile
+  [[nodiscard]] explicit operator bool() const { return pool_ != nullptr; }
+  [[nodiscard]] TileId id() const { return pool_ != nullptr ? id_ : TileId(); }
+
+ private:
+  friend class TilePool;
+  TileRef(TilePool* pool, TileId id) : pool_(pool), id_(id) {}
+  TilePool* pool_ = nullptr;
+  TileId id_;
+};
+
+class TilePool {
+ public:
+  // As many slots as `budget_bytes` holds. The slab is touched as tiles are first written.
+  TilePool(const KvGroup& group, uint64_t budget_bytes);
+
+  // Empty when no slot is free: the caller evicts, queues or refuses.
+  [[nodiscard]] TileRef Allocate();
+
+  [[nodiscard]] const KvGroup& group() const { return group_; }
+  [[nodiscard]] uint32_t tile_count() const;  // usable slots
+  [[nodiscard]] uint32_t used_count() const;
+  [[nodiscard]] uint32_t free_count() const { return tile_count() - used_count(); }
+  [[nodiscard]] uint64_t bytes() const { return uint64_t{tile_count()} * group_.tile_bytes(); }
+  [[nodiscard]] uint32_t reference_count(TileId id) const;
+
+  // Plane of `layer` (index in the group) of a tile.
+  [[nodiscard]] std::byte* KeyPlane(TileId id, uint32_t layer) const;
+  [[nodiscard]] std::byte* ValuePlane(TileId id, uint32_t layer) const;
+
+ private:
+  friend class TileRef;
+  void AddReference(TileId id);
+  void Release(TileId id);
+
+  KvGroup group_;
+  AlignedBytes slab_;
+  std::vector<uint32_t> reference_counts_;  // by slot; [0] unused
+  std::vector<TileId> free_;                // stack
+};
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+// The planes of a KV tile: one layer's K or V of 128 consecutive positions of one group.
+//
+// f16 planes (both coded on write: a row is final once written):
+//   K  [kv_head][k_dim][128]   dimension-major: scores of 16 tokens fill one vector
+//   V  [kv_head][128][v_dim]   token-major: outputs of 16 dimensions fill one vector
+// Conversion f32 -> f16 rounds to nearest even; beyond f16's range becomes +-65504 (counted
+// nowhere: trained models stay far inside).
+//
+// Pure functions, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace weir {
+
+inline constexpr uint32_t kTileTokens = 128;
+
+enum class KvFormat : uint8_t { kF16 };
+
+[[nodiscard]] std::string_view NameOf(KvFormat format);
+
+// Bytes of one plane of `heads` heads of `dim`.
+[[nodiscard]] uint64_t PlaneBytes(KvFormat format, uint32_t heads, uint32_t dim);
+
+// Writes the row of position `slot` (0..127) of a tile. row: [heads, dim] f32.
+void WriteKeyRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
+                 uint32_t slot, std::byte* plane);
+void WriteValueRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
+                   uint32_t slot, std::byte* plane);
+
+}  // namespace weir
