@@ -1,0 +1,45 @@
+#include "obs/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace weir {
+
+struct MetricRegistry::State {
+  prometheus::Registry registry{prometheus::Registry::InsertBehavior::Merge};
+};
+
+void Counter::Add(double amount) { counter_->Increment(amount); }
+double Counter::value() const { return counter_->Value(); }
+void Gauge::Set(double value) { gauge_->Set(value); }
+void Histogram::Observe(double value) { histogram_->Observe(value); }
+
+MetricRegistry::MetricRegistry() : state_(std::make_unique<State>()) {}
+MetricRegistry::~MetricRegistry() = default;
+
+Counter MetricRegistry::AddCounter(const MetricName& name, const MetricLabels& labels) {
+  auto& family =
+      prometheus::BuildCounter().Name(name.name).Help(name.help).Register(state_->registry);
+  return Counter(family.Add(labels));
+}
+
+Gauge MetricRegistry::AddGauge(const MetricName& name, const MetricLabels& labels) {
+  auto& family =
+      prometheus::BuildGauge().Name(name.name).Help(name.help).Register(state_->registry);
+  return Gauge(family.Add(labels));
+}
+
+Histogram MetricRegistry::AddHistogram(const MetricName& name, const std::vector<double>& bounds) {
+  auto& family =
+      prometheus::BuildHistogram().Name(name.name).Help(name.help).Register(state_->registry);
+  return Histogram(family.Add(prometheus::Labels{}, bounds));
+}
+
+std::string MetricRegistry::Text() const {
+  return prometheus::TextSerializer().Serialize(state_->registry.Collect());
+}
+
+}  // namespace weir
