@@ -1,0 +1,78 @@
+#include "model/logits_row.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace weir {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+// Independent partial results: enough for the compiler to keep them in vectors.
+constexpr size_t kLanes = 16;
+
+}  // namespace
+
+float RowMax(std::span<const float> row) {
+  std::array<float, kLanes> lanes;
+  lanes.fill(-kInfinity);
+  size_t i = 0;
+  for (; i + kLanes <= row.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = row[i + lane] > lanes[lane] ? row[i + lane] : lanes[lane];
+    }
+  }
+  for (; i < row.size(); ++i) lanes[0] = row[i] > lanes[0] ? row[i] : lanes[0];
+  return CleanLogit(*std::max_element(lanes.begin(), lanes.end()));
+}
+
+double SumOfExp(std::span<const float> row, float max, float temperature) {
+  std::array<double, kLanes> lanes{};
+  std::array<float, 64 * kLanes> terms;
+  while (!row.empty()) {
+    const size_t count = std::min(row.size(), terms.size());
+    ExpRow(row.first(count), max, temperature, terms);
+    std::fill(terms.begin() + static_cast<ptrdiff_t>(count), terms.end(), 0.0F);
+    for (size_t i = 0; i < terms.size(); i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] += static_cast<double>(terms[i + lane]);
+      }
+    }
+    row = row.subspan(count);
+  }
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+double LogSumExp(std::span<const float> row) {
+  const float max = RowMax(row);
+  if (max == -kInfinity) return -std::numeric_limits<double>::infinity();
+  return static_cast<double>(max) + std::log(SumOfExp(row, max, 1.0F));
+}
+
+void TopEntries(std::span<const float> row, uint32_t count, std::vector<RowEntry>& out) {
+  out.clear();
+  if (count == 0) return;
+  // Entries that beat the bar gather; when they are twice as many as wanted, the better half stays
+  // and its last one is the new bar.
+  const size_t kept = std::min<size_t>(count, row.size());
+  const size_t gathered_max = std::max<size_t>(2 * kept, 64);
+  float bar = -kInfinity;
+  const auto keep_best = [&] {
+    if (out.size() <= kept) return;
+    const auto last = out.begin() + static_cast<ptrdiff_t>(kept) - 1;
+    std::nth_element(out.begin(), last, out.end(), Precedes);
+    out.resize(kept);
+    bar = out.back().value;  // a later entry of this value comes after it: indices only grow
+  };
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (!(row[i] > bar)) continue;
+    out.push_back({CleanLogit(row[i]), static_cast<uint32_t>(i)});
+    if (out.size() >= gathered_max) keep_best();
+  }
+  keep_best();
+  std::sort(out.begin(), out.end(), Precedes);
+}
+
+}  // namespace weir

@@ -1,0 +1,188 @@
+#include "model/sampler.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/check.h"
+#include "model/counter_rng.h"
+
+namespace weir {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+// Likely enough to hold a top_p set that a second look is rare.
+constexpr uint32_t kFirstLook = 256;
+
+size_t IndexOf(TokenId token) { return static_cast<size_t>(token.value()); }
+
+// Index of the first entry whose running sum passes `target`, else of the last entry above 0.
+// weight(i) >= 0, not all 0.
+template <class Weight>
+size_t WalkTo(double target, size_t count, const Weight& weight) {
+  double sum = 0;
+  size_t last = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double w = weight(i);
+    if (!(w > 0)) continue;
+    sum += w;
+    last = i;
+    if (sum > target) break;
+  }
+  return last;
+}
+
+// Draws from the whole row, in id order: finds the block, then the entry in it.
+uint32_t DrawFromAll(std::span<const float> row, float max, float temperature, double uniform) {
+  constexpr size_t kBlock = 2048;
+  std::vector<double> block_sums;
+  double total = 0;
+  for (size_t begin = 0; begin < row.size(); begin += kBlock) {
+    const auto block = row.subspan(begin, std::min(kBlock, row.size() - begin));
+    block_sums.push_back(SumOfExp(block, max, temperature));
+    total += block_sums.back();
+  }
+  const double target = uniform * total;
+  const size_t at = WalkTo(target, block_sums.size(), [&](size_t i) { return block_sums[i]; });
+  double before = 0;
+  for (size_t i = 0; i < at; ++i) before += block_sums[i];
+  const size_t begin = at * kBlock;
+  const size_t count = std::min(kBlock, row.size() - begin);
+  return static_cast<uint32_t>(begin + WalkTo(target - before, count, [&](size_t i) {
+                                 const float x = (CleanLogit(row[begin + i]) - max) / temperature;
+                                 return static_cast<double>(ExpNonPositive(x));
+                               }));
+}
+
+// The smallest id that is not banned, when no logit tells tokens apart.
+uint32_t FirstAllowed(size_t vocab_size, std::span<const TokenId> banned) {
+  for (size_t i = 0; i < vocab_size; ++i) {
+    if (std::find(banned.begin(), banned.end(), TokenId(static_cast<int32_t>(i))) == banned.end()) {
+      return static_cast<uint32_t>(i);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Sampler::Sampler(const SamplingParams& params, std::span<const TokenId> prompt) : params_(params) {
+  if (params_.repeat_penalty == 1.0F) return;
+  prompt_tokens_.assign(prompt.begin(), prompt.end());
+  std::sort(prompt_tokens_.begin(), prompt_tokens_.end());
+  prompt_tokens_.erase(std::unique(prompt_tokens_.begin(), prompt_tokens_.end()),
+                       prompt_tokens_.end());
+}
+
+SampledToken Sampler::Sample(std::span<const float> logits, uint32_t position,
+                             std::span<const TokenId> banned, bool want_logprob,
+                             uint32_t top_count) {
+  const std::span<const float> row = Adjust(logits, banned);
+  const float max = RowMax(row);
+  uint32_t index = 0;
+  if (max == -kInfinity) {
+    index = FirstAllowed(row.size(), banned);
+  } else if (params_.temperature > 0) {
+    index = Draw(row, max, UniformAt(params_.seed, position, 0));
+  } else {
+    while (CleanLogit(row[index]) != max) ++index;
+  }
+  const TokenId token(static_cast<int32_t>(index));
+  CountAnswer(token);
+  if (want_logprob) return LogprobOf(logits, token, top_count);
+  return {.token = token, .logprob = 0, .top = {}};
+}
+
+std::span<const float> Sampler::Adjust(std::span<const float> logits,
+                                       std::span<const TokenId> banned) {
+  if (banned.empty() && prompt_tokens_.empty() && answer_counts_.empty()) return logits;
+  row_.assign(logits.begin(), logits.end());
+  const auto repeat = [&](TokenId token) {
+    float& logit = row_[IndexOf(token)];
+    logit = logit > 0 ? logit / params_.repeat_penalty : logit * params_.repeat_penalty;
+  };
+  for (const TokenId token : prompt_tokens_) repeat(token);
+  for (const auto& [token, count] : answer_counts_) {
+    if (!std::binary_search(prompt_tokens_.begin(), prompt_tokens_.end(), token)) repeat(token);
+    row_[IndexOf(token)] -=
+        static_cast<float>(count) * params_.frequency_penalty + params_.presence_penalty;
+  }
+  for (const TokenId token : banned) row_[IndexOf(token)] = -kInfinity;
+  return row_;
+}
+
+uint32_t Sampler::Draw(std::span<const float> row, float max, double uniform) {
+  if (params_.top_k == 0 && params_.top_p >= 1 && params_.min_p <= 0) {
+    return DrawFromAll(row, max, params_.temperature, uniform);
+  }
+  CollectCandidates(row, max);
+  double total = 0;
+  for (const RowEntry& candidate : candidates_) total += static_cast<double>(candidate.value);
+  const size_t at = WalkTo(uniform * total, candidates_.size(),
+                           [&](size_t i) { return static_cast<double>(candidates_[i].value); });
+  return candidates_[at].index;
+}
+
+// Leaves what top_k, top_p and min_p let through in candidates_, with weights relative to the
+// likeliest token's 1.
+void Sampler::CollectCandidates(std::span<const float> row, float max) {
+  const auto vocab_size = static_cast<uint32_t>(row.size());
+  const uint32_t most = params_.top_k == 0 ? vocab_size : std::min(params_.top_k, vocab_size);
+  // top_p is of the mass that top_k left; without top_k that of the whole row.
+  const double row_mass = params_.top_k == 0 ? SumOfExp(row, max, params_.temperature) : 0;
+  for (uint32_t look = params_.top_k == 0 ? std::min(kFirstLook, most) : most;;
+       look = most / 8 < look ? most : look * 8) {
+    TopEntries(row, look, candidates_);
+    double mass = 0;
+    for (RowEntry& entry : candidates_) {
+      entry.value = ExpNonPositive((entry.value - max) / params_.temperature);
+      mass += static_cast<double>(entry.value);
+    }
+    const double wanted =
+        static_cast<double>(params_.top_p) * (params_.top_k == 0 ? row_mass : mass);
+    size_t kept = 0;
+    double sum = 0;
+    while (kept < candidates_.size() && (kept == 0 || params_.top_p >= 1 || sum < wanted) &&
+           (kept == 0 || candidates_[kept].value >= params_.min_p)) {
+      sum += static_cast<double>(candidates_[kept++].value);
+    }
+    const bool saw_all = kept < candidates_.size() || candidates_.size() < look || look == most ||
+                         (params_.top_p < 1 && sum >= wanted);
+    candidates_.resize(kept);
+    if (saw_all) return;
+  }
+}
+
+void Sampler::CountAnswer(TokenId token) {
+  if (params_.repeat_penalty == 1.0F && params_.frequency_penalty == 0.0F &&
+      params_.presence_penalty == 0.0F) {
+    return;
+  }
+  const auto at = std::lower_bound(answer_counts_.begin(), answer_counts_.end(), token,
+                                   [](const auto& entry, TokenId t) { return entry.first < t; });
+  if (at != answer_counts_.end() && at->first == token) {
+    ++at->second;
+  } else {
+    answer_counts_.insert(at, {token, 1});
+  }
+}
+
+SampledToken LogprobOf(std::span<const float> logits, TokenId token, uint32_t top_count) {
+  WEIR_CHECK(token.value() >= 0 && IndexOf(token) < logits.size());
+  const double log_sum = LogSumExp(logits);
+  const auto logprob = [&](float logit) {
+    const double value = static_cast<double>(CleanLogit(logit)) - log_sum;
+    return value > kLeastLogprob ? static_cast<float>(value) : kLeastLogprob;  // also NaN
+  };
+  SampledToken result{.token = token, .logprob = logprob(logits[IndexOf(token)]), .top = {}};
+  if (top_count > 0) {
+    std::vector<RowEntry> top;
+    TopEntries(logits, top_count, top);
+    result.top.reserve(top.size());
+    for (const RowEntry& entry : top) {
+      result.top.push_back({TokenId(static_cast<int32_t>(entry.index)), logprob(entry.value)});
+    }
+  }
+  return result;
+}
+
+}  // namespace weir
