@@ -1,0 +1,59 @@
+// Highway's re-inclusion, set up for Weir's paths. A kernel file reads:
+//
+//   #undef HWY_TARGET_INCLUDE
+//   #define HWY_TARGET_INCLUDE "attn/kernels.cc"    // this very file
+//   #include "simd/foreach_isa-inl.h"               // compiles the file once more for each path
+//   #include "hwy/highway.h"
+//   #include "simd/math-inl.h"                      // per-path helpers, if wanted
+//
+//   #if WEIR_VECTOR_ISA                             // not for Highway's baseline: it cannot fuse
+//   WEIR_BEFORE_VECTOR_NAMESPACE();
+//   namespace weir::HWY_NAMESPACE { ... namespace hn = hwy::HWY_NAMESPACE; ... void Kernel(...) }
+//   WEIR_AFTER_VECTOR_NAMESPACE();
+//   #endif
+//
+//   #if HWY_ONCE
+//   namespace weir { void Run(...) { WEIR_CHOOSE(ScalarKernel, Kernel)(...); } }
+//   #endif
+//
+// Files are compiled for plain x86-64; only code between the two macros uses AVX. Everything
+// scalar, and every include, stays outside of them.
+
+// No include guard: HWY_TARGET_INCLUDE names another file each time.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#endif
+
+#ifdef HWY_TARGET_INCLUDE
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#endif
+
+#ifndef WEIR_SIMD_FOREACH_ISA_ONCE_
+#define WEIR_SIMD_FOREACH_ISA_ONCE_
+
+#define WEIR_VECTOR_ISA (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
+
+#define WEIR_BEFORE_VECTOR_NAMESPACE()                  \
+  HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR WEIR_TARGET_EXTRA) \
+  static_assert(true, "For requiring trailing semicolon")
+#define WEIR_AFTER_VECTOR_NAMESPACE() \
+  HWY_POP_ATTRIBUTES                  \
+  static_assert(true, "For requiring trailing semicolon")
+
+// Chooses among a scalar function and its namesake in the vector namespaces.
+#if defined(__x86_64__)
+#define WEIR_CHOOSE(scalar, vector) ::weir::ChooseByIsa(&(scalar), &N_AVX2::vector, &N_AVX3::vector)
+#else
+#define WEIR_CHOOSE(scalar, vector) (&(scalar))
+#endif
+
+#endif  // WEIR_SIMD_FOREACH_ISA_ONCE_
+
+// Highway 1.0.3 has VNNI only in a target that also wants AVX-VNNI, which Zen 4 lacks; so the
+// avx512 path is its AVX3 with VNNI added.
+#undef WEIR_TARGET_EXTRA
+#if HWY_TARGET == HWY_AVX3
+#define WEIR_TARGET_EXTRA ",avx512vnni"
+#else
+#define WEIR_TARGET_EXTRA ""
+#endif
