@@ -40,6 +40,9 @@
   HWY_POP_ATTRIBUTES                  \
   static_assert(true, "For requiring trailing semicolon")
 
+// For a lambda in such a namespace, after its parameters: clang gives it no attributes by itself.
+#define WEIR_VECTOR_ATTR __attribute__((target(HWY_TARGET_STR WEIR_TARGET_EXTRA)))
+
 // Chooses among a scalar function and its namesake in the vector namespaces.
 #if defined(__x86_64__)
 #define WEIR_CHOOSE(scalar, vector) ::weir::ChooseByIsa(&(scalar), &N_AVX2::vector, &N_AVX3::vector)

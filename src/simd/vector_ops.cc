@@ -75,39 +75,40 @@ void DotPartials(const float* x, const float* y, size_t count, float* out) {
 
 void MulBy(const float* x, const float* weight, float factor, float* out, size_t count) {
   const V f = hn::Set(df, factor);
-  Map(x, weight, out, count, [&](V a, V w) HWY_ATTR { return hn::Mul(hn::Mul(a, f), w); });
+  Map(x, weight, out, count, [&](V a, V w) WEIR_VECTOR_ATTR { return hn::Mul(hn::Mul(a, f), w); });
 }
 
 void Add(const float* x, float* y, size_t count) {
-  Map(x, y, y, count, [](V a, V b) HWY_ATTR { return hn::Add(b, a); });
+  Map(x, y, y, count, [](V a, V b) WEIR_VECTOR_ATTR { return hn::Add(b, a); });
 }
 
 void AddTimes(const float* x, float factor, float* y, size_t count) {
   const V f = hn::Set(df, factor);
-  Map(x, y, y, count, [&](V a, V b) HWY_ATTR { return hn::MulAdd(f, a, b); });
+  Map(x, y, y, count, [&](V a, V b) WEIR_VECTOR_ATTR { return hn::MulAdd(f, a, b); });
 }
 
 void ScaleBy(float factor, float* x, size_t count) {
   const V f = hn::Set(df, factor);
-  Map(x, x, x, count, [&](V a, V) HWY_ATTR { return hn::Mul(a, f); });
+  Map(x, x, x, count, [&](V a, V) WEIR_VECTOR_ATTR { return hn::Mul(a, f); });
 }
 
 void SiluTimes(const float* gate, const float* up, float* out, size_t count) {
-  Map(gate, up, out, count, [](V g, V u) HWY_ATTR { return hn::Mul(VSilu(df, g), u); });
+  Map(gate, up, out, count, [](V g, V u) WEIR_VECTOR_ATTR { return hn::Mul(VSilu(df, g), u); });
 }
 
 void GeluTimes(const float* gate, const float* up, float* out, size_t count) {
-  Map(gate, up, out, count, [](V g, V u) HWY_ATTR { return hn::Mul(VGeluTanh(df, g), u); });
+  Map(gate, up, out, count, [](V g, V u) WEIR_VECTOR_ATTR { return hn::Mul(VGeluTanh(df, g), u); });
 }
 
 void SoftcapBy(float cap, float* x, size_t count) {
   const V c = hn::Set(df, cap);
-  Map(x, x, x, count, [&](V a, V) HWY_ATTR { return hn::Mul(c, VTanh(df, hn::Div(a, c))); });
+  Map(x, x, x, count,
+      [&](V a, V) WEIR_VECTOR_ATTR { return hn::Mul(c, VTanh(df, hn::Div(a, c))); });
 }
 
 void ExpOf(float shift, float* x, size_t count) {
   const V s = hn::Set(df, shift);
-  Map(x, x, x, count, [&](V a, V) HWY_ATTR { return VExp(df, hn::Sub(a, s)); });
+  Map(x, x, x, count, [&](V a, V) WEIR_VECTOR_ATTR { return VExp(df, hn::Sub(a, s)); });
 }
 
 }  // namespace weir::HWY_NAMESPACE
