@@ -1,23 +1,25 @@
-// The engine thread: takes requests from a bounded inbox, runs the step loop, and hands every token
+// The engine thread: takes requests from a bounded queue, runs the step loop, and hands every token
 // to the request's sink.
 //
 // Requests are served one at a time, in order. A step is one prefill chunk or one decode row;
 // cancels are seen between steps.
 //
 // Ownership: owns KvCache, samplers and the thread; borrows Model (which borrows the ThreadPool).
-// Threads: Submit/Cancel/stats from any thread. Sinks are called on the engine thread and must not
-// block; they hand over to their own executor.
+// Threads: Submit/Cancel/stats from any thread, also from a sink. Sinks are called on the engine
+// thread, perhaps before Submit has returned; they must not block, throw or shut the engine down.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
+#include <span>
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "kv/kv_cache.h"
@@ -29,9 +31,9 @@ namespace weir {
 struct GenerationRequest {
   std::vector<TokenId> prompt;  // at least one token, all in range (checked by Submit)
   SamplingParams sampling;
-  uint64_t max_tokens = 0;  // cut to what the context leaves
+  uint64_t max_tokens = 0;  // cut to what the context leaves; 0: the prompt is read, no answer
   uint32_t min_tokens = 0;  // end tokens are banned before
-  bool ignore_eos = false;
+  bool ignore_eos = false;  // end tokens are banned throughout
   std::vector<TokenId> end_tokens;
   std::optional<uint32_t> top_logprobs;  // set: log-probabilities, with so many alternatives
   bool prompt_logprobs = false;          // echo with logprobs
@@ -46,54 +48,74 @@ struct TokenSources {
   uint32_t replayed = 0;
 };
 
-struct PromptEvent {  // once, when the prompt has been read
+struct PromptEvent {  // once, when the prompt has been read; before the first token
   TokenSources sources;
   std::vector<SampledToken> logprobs;  // with prompt_logprobs: one a prompt token but the first
+  Clock::TimePoint started_at;         // left the queue
+  Clock::TimePoint at;
 };
-struct TokenEvent {
+struct TokenEvent {  // one a token of the answer; the end token is none
   SampledToken sampled;
+  Clock::TimePoint at;
 };
 struct FinishEvent {  // last, if no error came
   FinishReason reason = FinishReason::kStop;
+  Clock::TimePoint at;
 };
+// An Error is the last event too: the request failed and nothing of it is left in the pools.
 using GenerationEvent = std::variant<PromptEvent, TokenEvent, FinishEvent, Error>;
 using EventSink = std::function<void(GenerationEvent)>;
 
+// As Model::Forward.
+using ForwardFunction = std::function<std::span<const float>(std::span<const ForwardSegment>)>;
+
 struct EngineOptions {
   uint32_t context_tokens = 0;   // prompt + answer of one request
-  uint32_t chunk_tokens = 512;   // prefill positions a step
+  uint32_t chunk_tokens = 512;   // most prefill positions a step; the cache's scratch holds as many
   uint32_t queue_capacity = 64;  // waiting requests beyond the running one
+  // Prefill chunks shrink so that a step takes about this long and cancels stay quick. Results do
+  // not depend on it: logits are the same for any chunking.
+  std::chrono::milliseconds step_target{250};
 };
 
 // A consistent enough picture for metrics: single counters, each exact.
 struct EngineStats {
-  std::atomic<uint64_t> prompt_tokens{0};
-  std::atomic<uint64_t> computed_tokens{0};
+  std::atomic<uint64_t> prompt_tokens{0};    // of prompts that were read to their end
+  std::atomic<uint64_t> computed_tokens{0};  // of these, by source
   std::atomic<uint64_t> generated_tokens{0};
-  std::atomic<uint64_t> finished_stop{0}, finished_length{0}, cancelled{0}, failed{0}, refused{0};
+  std::atomic<uint64_t> finished_stop{0}, finished_length{0}, cancelled{0}, failed{0};
+  std::atomic<uint64_t> refused{0};  // by Submit, whatever the reason
   std::atomic<uint32_t> running{0}, waiting{0};
   std::atomic<uint64_t> full_bytes_used{0}, window_bytes_used{0};
 };
 
 class Engine {
  public:
+  // `cache` must hold chunks of options.chunk_tokens; options.context_tokens > 0.
   Engine(Model& model, std::unique_ptr<KvCache> cache, const EngineOptions& options);
+  // The same over any forward pass (tests).
+  Engine(ForwardFunction forward, uint32_t vocab_size, std::unique_ptr<KvCache> cache,
+         const EngineOptions& options);
   ~Engine();  // Shutdown(0 s)
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
-  // kInvalidArgument: empty prompt, token out of range, prompt over the context (the message holds
-  // both numbers). kResourceExhausted: queue full. kUnavailable: shutting down.
+  // kInvalidArgument: empty prompt, token out of range, bad sampling parameter, or a prompt that
+  // leaves no room for one answer token in the context (the message holds both numbers).
+  // kResourceExhausted: queue full. kUnavailable: shutting down. The sink is not called then.
   Result<RequestId> Submit(GenerationRequest request, EventSink sink);
 
-  // Takes effect within one step; the sink gets FinishEvent{kCancelled} unless it had its last
-  // event.
+  // Takes effect within one step, also for a waiting request, which then never runs; the sink gets
+  // FinishEvent{kCancelled} unless it had its last event. Unknown ids are ignored.
   void Cancel(RequestId id);
 
-  // Takes no more requests, lets the rest finish for at most `grace`, cancels what is left.
+  // Takes no more requests, lets the rest finish for at most `grace`, cancels what is left. No sink
+  // is called after it has returned.
   void Shutdown(std::chrono::milliseconds grace);
 
   [[nodiscard]] const EngineStats& stats() const;
   [[nodiscard]] const EngineOptions& options() const;
-  [[nodiscard]] const KvCache& cache() const;
+  [[nodiscard]] const KvCache& cache() const;  // its fixed properties; the rest is in stats()
 
  private:
   struct State;

@@ -10,6 +10,7 @@ namespace weir {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatMax = std::numeric_limits<float>::max();
 // Likely enough to hold a top_p set that a second look is rare.
 constexpr uint32_t kFirstLook = 256;
 
@@ -64,6 +65,28 @@ uint32_t FirstAllowed(size_t vocab_size, std::span<const TokenId> banned) {
 }
 
 }  // namespace
+
+Result<void> CheckSamplingParams(const SamplingParams& params) {
+  const auto check = [](bool is_good, const char* name, float value, const char* range) {
+    if (is_good) return Result<void>();
+    return Result<void>(Fail(ErrorCode::kInvalidArgument,
+                             fmt::format("{} is {}, but must be {}", name, value, range)));
+  };
+  const auto within = [](float x, float low, float high) { return x >= low && x <= high; };
+  const float repeat = params.repeat_penalty;
+  WEIR_TRY(check(within(params.temperature, 0, kFloatMax), "temperature", params.temperature,
+                 "0 or more"));
+  WEIR_TRY(
+      check(params.top_p > 0 && params.top_p <= 1, "top_p", params.top_p, "above 0 and at most 1"));
+  WEIR_TRY(check(params.min_p >= 0 && params.min_p < 1, "min_p", params.min_p,
+                 "at least 0 and below 1"));
+  WEIR_TRY(check(repeat > 0 && repeat <= kFloatMax, "repeat_penalty", repeat, "above 0"));
+  WEIR_TRY(check(within(params.frequency_penalty, -2, 2), "frequency_penalty",
+                 params.frequency_penalty, "from -2 to 2"));
+  WEIR_TRY(check(within(params.presence_penalty, -2, 2), "presence_penalty",
+                 params.presence_penalty, "from -2 to 2"));
+  return {};
+}
 
 Sampler::Sampler(const SamplingParams& params, std::span<const TokenId> prompt) : params_(params) {
   if (params_.repeat_penalty == 1.0F) return;

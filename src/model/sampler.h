@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "model/logits_row.h"
 
 namespace weir {
@@ -29,6 +30,9 @@ struct SamplingParams {
   float presence_penalty = 0.0F;   // [-2, 2], once for a token used in the answer (OpenAI)
   uint64_t seed = 0;
 };
+
+// kInvalidArgument, naming the parameter, its value and its range.
+[[nodiscard]] Result<void> CheckSamplingParams(const SamplingParams& params);
 
 struct TokenLogprob {
   TokenId token;

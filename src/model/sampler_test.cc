@@ -230,6 +230,25 @@ TEST(Sampler, PenaltiesDoNotTouchLogprobs) {
   EXPECT_NEAR(second.top[0].logprob, std::log(0.5), 1e-6);
 }
 
+TEST(Sampler, ParametersOutOfRangeAreNamed) {
+  const std::pair<SamplingParams, const char*> cases[] = {
+      {{.temperature = -1}, "temperature"},
+      {{.temperature = kNan}, "temperature"},
+      {{.temperature = kInf}, "temperature"},
+      {{.top_p = 0}, "top_p"},
+      {{.top_p = 1.01F}, "top_p"},
+      {{.min_p = 1}, "min_p"},
+      {{.repeat_penalty = 0}, "repeat"},
+      {{.frequency_penalty = 2.5F}, "frequency"},
+      {{.presence_penalty = kNan}, "presence"}};
+  for (const auto& [params, name] : cases) {
+    const auto checked = CheckSamplingParams(params);
+    ASSERT_FALSE(checked) << name;
+    EXPECT_NE(checked.error().message.find(name), std::string::npos) << checked.error().message;
+  }
+  EXPECT_TRUE(CheckSamplingParams({.temperature = 0}));
+}
+
 TEST(LogprobOf, EqualsTheDoublePrecisionLogSoftmax) {
   const std::vector<float> row = RandomRow(50257, 21, 6.0F);
   double sum = 0;

@@ -1,0 +1,160 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/generation.h"
+#include "engine/request_queue.h"
+
+namespace weir {
+
+struct Engine::State {
+  State(ForwardFunction forward_function, uint32_t vocab, std::unique_ptr<KvCache> kv_cache,
+        const EngineOptions& engine_options)
+      : forward(std::move(forward_function)),
+        vocab_size(vocab),
+        cache(std::move(kv_cache)),
+        options(engine_options),
+        queue(options.queue_capacity, stats.waiting),
+        pacer(options.chunk_tokens, options.step_target) {
+    WEIR_CHECK(options.context_tokens > 0 && options.chunk_tokens > 0);
+    WEIR_CHECK(options.chunk_tokens <= cache->max_chunk_tokens());
+    thread = std::thread([this] { Run(); });
+  }
+
+  [[nodiscard]] Result<void> CheckRequest(const GenerationRequest& request) const;
+  void Run();
+  void Serve(QueuedRequest queued);
+  // The steps of one request; on return its tiles are free again.
+  [[nodiscard]] GenerationEvent Generate(GenerationRequest request, const EventSink& sink);
+  void ReportCancelled(const QueuedRequest& queued);
+  void UpdateGauges();
+
+  const ForwardFunction forward;
+  const uint32_t vocab_size;
+  const std::unique_ptr<KvCache> cache;
+  const EngineOptions options;
+  EngineStats stats;
+  RequestQueue queue;
+  ChunkPacer pacer;
+  std::thread thread;
+  std::mutex join_mutex;
+};
+
+Result<void> Engine::State::CheckRequest(const GenerationRequest& request) const {
+  WEIR_TRY(CheckSamplingParams(request.sampling));
+  if (request.prompt.empty()) return Fail(ErrorCode::kInvalidArgument, "the prompt has no tokens");
+  for (const auto* tokens : {&request.prompt, &request.end_tokens}) {
+    for (const TokenId token : *tokens) {
+      if (token.value() >= 0 && static_cast<uint32_t>(token.value()) < vocab_size) continue;
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("token id {} is outside the vocabulary of {} tokens", token.value(),
+                              vocab_size));
+    }
+  }
+  const uint64_t answer_min = request.max_tokens > 0 ? 1 : 0;
+  if (request.prompt.size() + answer_min > options.context_tokens) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("the prompt has {} tokens, but prompt and answer together may have {} "
+                            "(the context); shorten the prompt or raise the context",
+                            request.prompt.size(), options.context_tokens));
+  }
+  return {};
+}
+
+void Engine::State::Run() {
+  while (auto item = queue.Pop()) {
+    if (item->is_cancelled) {
+      ReportCancelled(item->queued);
+    } else {
+      Serve(std::move(item->queued));
+    }
+  }
+}
+
+void Engine::State::Serve(QueuedRequest queued) {
+  stats.running = 1;
+  GenerationEvent last = Generate(std::move(queued.request), queued.sink);
+  queue.FinishRunning();
+  if (const auto* finish = std::get_if<FinishEvent>(&last)) {
+    ++(finish->reason == FinishReason::kStop     ? stats.finished_stop
+       : finish->reason == FinishReason::kLength ? stats.finished_length
+                                                 : stats.cancelled);
+  } else {
+    ++stats.failed;
+  }
+  UpdateGauges();
+  stats.running = 0;
+  queued.sink(std::move(last));
+}
+
+GenerationEvent Engine::State::Generate(GenerationRequest request, const EventSink& sink) {
+  Generation generation({.forward = forward, .cache = *cache, .stats = stats, .pacer = pacer},
+                        options.context_tokens, std::move(request), sink);
+  Result<std::optional<FinishReason>> outcome = std::optional<FinishReason>();
+  while (outcome && !*outcome) {
+    while (const auto cancelled = queue.TryPopCancelled()) ReportCancelled(*cancelled);
+    if (queue.running_is_cancelled()) {
+      outcome = std::optional(FinishReason::kCancelled);
+    } else {
+      outcome = generation.Step();
+    }
+    UpdateGauges();
+  }
+  if (!outcome) return std::move(outcome).error();
+  return FinishEvent{.reason = **outcome, .at = std::chrono::steady_clock::now()};
+}
+
+void Engine::State::ReportCancelled(const QueuedRequest& queued) {
+  ++stats.cancelled;
+  UpdateGauges();
+  queued.sink(
+      FinishEvent{.reason = FinishReason::kCancelled, .at = std::chrono::steady_clock::now()});
+}
+
+void Engine::State::UpdateGauges() {
+  const auto used_bytes = [](const TilePool* pool) {
+    return pool == nullptr ? 0 : pool->used_count() * pool->group().tile_bytes();
+  };
+  stats.full_bytes_used = used_bytes(cache->full_pool());
+  stats.window_bytes_used = used_bytes(cache->window_pool());
+}
+
+Engine::Engine(Model& model, std::unique_ptr<KvCache> cache, const EngineOptions& options)
+    : Engine([&model](std::span<const ForwardSegment> segments) { return model.Forward(segments); },
+             model.config().vocab_size, std::move(cache), options) {}
+
+Engine::Engine(ForwardFunction forward, uint32_t vocab_size, std::unique_ptr<KvCache> cache,
+               const EngineOptions& options)
+    : state_(std::make_unique<State>(std::move(forward), vocab_size, std::move(cache), options)) {}
+
+Engine::~Engine() { Shutdown(std::chrono::milliseconds(0)); }
+
+Result<RequestId> Engine::Submit(GenerationRequest request, EventSink sink) {
+  auto checked = state_->CheckRequest(request);
+  if (!checked) {
+    ++state_->stats.refused;
+    return tl::make_unexpected(std::move(checked).error());
+  }
+  auto id = state_->queue.Push(std::move(request), std::move(sink));
+  if (!id) ++state_->stats.refused;
+  return id;
+}
+
+void Engine::Cancel(RequestId id) { state_->queue.Cancel(id); }
+
+void Engine::Shutdown(std::chrono::milliseconds grace) {
+  state_->queue.Close();
+  if (!state_->queue.WaitDrained(grace)) state_->queue.CancelAll();
+  const std::lock_guard lock(state_->join_mutex);
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+const EngineStats& Engine::stats() const { return state_->stats; }
+const EngineOptions& Engine::options() const { return state_->options; }
+const KvCache& Engine::cache() const { return *state_->cache; }
+
+}  // namespace weir

@@ -1,0 +1,75 @@
+// One request's life in the engine, step by step: prefill chunks, then one decode row a step.
+//
+// Ownership: holds the request's sequence view (and with it its tiles) and sampler; borrows the
+// forward pass, the cache, the stats and the sink. Threads: the engine thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "kv/sequence_view.h"
+#include "model/sampler.h"
+
+namespace weir {
+
+// How many prompt tokens the next step takes so that it ends in time.
+class ChunkPacer {
+ public:
+  ChunkPacer(uint32_t chunk_max, std::chrono::nanoseconds target)
+      : chunk_max_(chunk_max), target_(target) {}
+  // At least 1 (for remaining > 0), at most `remaining` and chunk_max; whole multiples of
+  // kGranule where the pace binds.
+  [[nodiscard]] uint32_t Next(uint32_t remaining) const;
+  void Record(uint32_t tokens, std::chrono::nanoseconds took);
+
+  static constexpr uint32_t kGranule = 32;
+
+ private:
+  uint32_t chunk_max_;
+  std::chrono::nanoseconds target_;
+  double tokens_in_target_ = 0;  // 0: not measured yet
+};
+
+struct GenerationParts {
+  const ForwardFunction& forward;
+  KvCache& cache;
+  EngineStats& stats;
+  ChunkPacer& pacer;
+};
+
+class Generation {
+ public:
+  // The request was checked by Engine::Submit.
+  Generation(const GenerationParts& parts, uint32_t context_tokens, GenerationRequest request,
+             const EventSink& sink);
+
+  // Runs one step and reports what it brought to the sink. A reason: the answer is complete and the
+  // caller owes the sink the last event. An Error: no memory for the step, the same.
+  Result<std::optional<FinishReason>> Step();
+
+ private:
+  Result<std::optional<FinishReason>> PrefillStep();
+  Result<std::optional<FinishReason>> DecodeStep();
+  // Computes `tokens` behind the view; the logits rows are valid until the next call.
+  Result<std::span<const float>> Forward(std::span<const TokenId> tokens, LogitsWanted wanted);
+  void KeepPromptLogprobs(std::span<const float> rows, uint32_t first, uint32_t count);
+  // Draws the token that follows from `logits`: an event and the next decode row, or the end.
+  std::optional<FinishReason> Draw(std::span<const float> logits);
+
+  GenerationParts parts_;
+  GenerationRequest request_;
+  const EventSink& sink_;
+  SequenceView view_;
+  Sampler sampler_;
+  uint64_t answer_max_;
+  uint64_t answer_count_ = 0;
+  TokenId last_token_;
+  std::vector<SampledToken> prompt_logprobs_;
+  Clock::TimePoint started_at_;
+};
+
+}  // namespace weir
