@@ -48,32 +48,56 @@ class PackedMatrix {
   AlignedBytes data_;
 };
 
-// Rows of activations, as f32 and, made at most once, as int8 codes with one f32 scale a block
-// of 32. Shared by the matrices that read the same input (q, k, v; gate, up).
+// 32 consecutive activations of one row as int8 codes.
+//
+//   scale = max|x| / 127        code = round-half-even(x * (127 / max|x|)), so |code| <= 127
+//
+// max|x| < 2^-110 counts as all zero. If any value is not finite, scale is NaN: so are the results.
+struct ActivationBlock {
+  int8_t codes[32];
+  float scale;
+  float scaled_sum;  // scale * sum of codes
+  int32_t sums[2];   // of codes 0..15 and 16..31
+};
+static_assert(sizeof(ActivationBlock) == 48);
+
+// Rows of activations, as f32 and, made at most once, as int8 blocks. Shared by the matrices that
+// read the same input (q, k, v; gate, up).
 class Activations {
  public:
+  // Rows that lie interleaved and are multiplied together; the last row block may have fewer.
+  static constexpr uint32_t kRowBlock = 8;
+
   // Refers to `values` [rows, cols], row-major, which must stay until the last MatMul. Reuses its
-  // own buffers: no allocation once the largest shape was seen. Requires cols % 4 == 0 or
-  // F32/F16/BF16 weights only.
+  // own buffers: no allocation once the largest shape was seen.
   void Set(const float* values, uint32_t rows, uint32_t cols);
 
-  // Quantises if not yet done: code = round-half-even(x / scale), scale = max|x| / 127 of 32
-  // values.
+  // Quantises if not yet done. Requires cols % 32 == 0.
   void Quantize(ThreadPool& pool);
 
   [[nodiscard]] uint32_t rows() const { return rows_; }
   [[nodiscard]] uint32_t cols() const { return cols_; }
   [[nodiscard]] const float* values() const { return values_; }
-  [[nodiscard]] const int8_t* codes() const { return codes_.data(); }
-  [[nodiscard]] const float* scales() const { return scales_.data(); }
+
+  [[nodiscard]] uint32_t row_block_count() const { return (rows_ + kRowBlock - 1) / kRowBlock; }
+  [[nodiscard]] uint32_t RowsOf(uint32_t row_block) const {
+    const uint32_t left = rows_ - row_block * kRowBlock;
+    return left < kRowBlock ? left : kRowBlock;
+  }
+  // The row block's codes, once quantised: [cols / 32][RowsOf(row_block)].
+  [[nodiscard]] const ActivationBlock* BlocksOf(uint32_t row_block) const {
+    return blocks_.data() + static_cast<size_t>(row_block) * kRowBlock * (cols_ / 32);
+  }
 
  private:
+  friend void MatMul(const PackedMatrix&, Activations&, float*, uint32_t, ThreadPool&);
+
   const float* values_ = nullptr;
   uint32_t rows_ = 0;
   uint32_t cols_ = 0;
   bool quantized_ = false;
-  AlignedArray<int8_t> codes_;
-  AlignedArray<float> scales_;
+  AlignedArray<ActivationBlock> blocks_;
+  AlignedArray<std::byte> unpacked_;  // MatMul's scratch: one group of weights a thread
 };
 
 // y [x.rows(), y_stride], of which the first weights.rows() of each row are overwritten.

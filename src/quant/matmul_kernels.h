@@ -1,0 +1,47 @@
+// The inner loops of MatMul, a scalar specification and its vector twins (private to quant/).
+//
+// All compute, for the 16 rows of one group and the rows of one row block, in this order:
+//
+//   acc = 0
+//   for each block of 32 columns, ascending:
+//     one scale    acc = fma(scale * x.scale, dot(code - offset, x.codes), acc)
+//     with addend  acc = fma(addend, x.scaled_sum, acc)                   after it
+//     kK16         the first line for columns 0..15, then for 16..31
+//
+// dot is an exact integer. Float weights: acc = fma(w, x, acc) for each column, ascending. So every
+// path has the same bits; only a NaN's payload may differ.
+#pragma once
+
+#include <cstdint>
+
+#include "quant/matmul.h"
+#include "quant/packed_layout.h"
+
+namespace weir {
+
+// One group of weights times one row block.
+struct GroupProduct {
+  WeightType type;
+  uint32_t cols;
+  const std::byte* weights;  // a packed group; or `cols` / 32 PanelBlocks
+  const ActivationBlock* x;  // [cols / 32][rows] (quantised)
+  const float* x_values;     // [rows, cols] (float)
+  uint32_t rows;             // 1..Activations::kRowBlock
+  float* y;                  // [rows][y_stride], of which 16 are written
+  uint32_t y_stride;
+};
+
+// The functions of one ISA path.
+struct MatMulKernels {
+  void (*multiply_packed)(const GroupProduct& product);
+  void (*multiply_panel)(const GroupProduct& product);  // quantised types only
+  // One packed group to [cols / 32] blocks. Quantised types only.
+  void (*unpack_panel)(WeightType type, uint32_t cols, const std::byte* group, PanelBlock* panel);
+  // `rows` rows of `cols` values to [cols / 32][rows] blocks.
+  void (*quantize)(const float* values, uint32_t rows, uint32_t cols, ActivationBlock* out);
+};
+
+[[nodiscard]] const MatMulKernels& ScalarMatMulKernels();
+[[nodiscard]] const MatMulKernels& ChosenMatMulKernels();  // by ChosenIsa()
+
+}  // namespace weir
