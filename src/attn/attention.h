@@ -8,10 +8,12 @@
 //   score(i, j) = softcap(scale * q_i . k_j)   for i-W < j <= i (W = 0: all j <= i)
 //   out_i = sum_j exp(score - m) v_j / (sum_j exp(score - m) + exp(sink - m))
 //
-// Threads: splits (segment, KV head, block of query rows) over the pool.
+// Threads: blocks of query rows of one KV head over the pool; with few of them (decode), their
+// splits too.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/thread_pool.h"
@@ -33,25 +35,29 @@ struct AttentionShape {
 
 // The consecutive query rows of one sequence in a step.
 struct AttentionSegment {
-  TileTable tiles;
+  TileTable tiles;  // f16; from at or before the first tile that a row sees
   uint32_t first_position = 0;
   uint32_t row_count = 0;
   const float* queries = nullptr;  // [row_count, q_heads, k_dim]
   float* out = nullptr;            // [row_count, q_heads, v_dim], overwritten
 };
 
-// Scratch that is kept between calls; grows to the largest shape seen.
 class AttentionScratch;
+struct AttentionKernels;
 
 class Attention {
  public:
-  explicit Attention(ThreadPool& pool);
+  explicit Attention(ThreadPool& pool);  // kernels of the best ISA of this machine
+  Attention(ThreadPool& pool, const AttentionKernels& kernels);
   ~Attention();
+
+  // Rows of tiles outside the window, and rows that were never written, are never used.
   void Run(const AttentionShape& shape, std::span<const AttentionSegment> segments);
 
  private:
   ThreadPool& pool_;
-  AttentionScratch* scratch_;
+  const AttentionKernels& kernels_;
+  std::unique_ptr<AttentionScratch> scratch_;  // kept between calls; grows to the largest shape
 };
 
 }  // namespace weir

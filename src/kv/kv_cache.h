@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "kv/layout.h"
 #include "kv/tile_pool.h"
+#include "kv/window_scratch.h"
 
 namespace weir {
 
@@ -18,23 +19,24 @@ struct KvBudget {
 };
 
 // Splits `total_bytes`: the window pool gets what `sequences` live sequences need, the full pool
-// the rest. Fails with the numbers if not even one tile of each group fits.
+// the rest, but never fewer tiles than the window pool: a budget too small for whole windows
+// serves short sequences. Fails with the numbers if not even one tile of each group fits.
 [[nodiscard]] Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes,
                                            uint32_t sequences);
 
 class KvCache {
  public:
   // `max_chunk_tokens` sizes the one-layer scratch of window rows (outside the budget, counted by
-  // scratch_bytes()).
+  // scratch_bytes()): one chunk of so many tokens can be open at a time, or smaller ones instead.
   KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_chunk_tokens);
 
   [[nodiscard]] const KvLayout& layout() const { return layout_; }
   [[nodiscard]] uint32_t max_chunk_tokens() const { return max_chunk_tokens_; }
-  [[nodiscard]] TilePool* full_pool() const { return full_.get(); }  // null without such a group
-  [[nodiscard]] TilePool* window_pool() const {
-    return window_.get();
-  }  // null without such a group
-  [[nodiscard]] uint64_t scratch_bytes() const;
+  // Null without such a group.
+  [[nodiscard]] TilePool* full_pool() const { return full_.get(); }
+  [[nodiscard]] TilePool* window_pool() const { return window_.get(); }
+  [[nodiscard]] WindowScratch* window_scratch() const { return scratch_.get(); }
+  [[nodiscard]] uint64_t scratch_bytes() const { return scratch_ ? scratch_->bytes() : 0; }
 
   // Tokens that one sequence alone can hold in these pools.
   [[nodiscard]] uint64_t MaxSequenceTokens() const;
@@ -44,6 +46,7 @@ class KvCache {
   uint32_t max_chunk_tokens_;
   std::unique_ptr<TilePool> full_;
   std::unique_ptr<TilePool> window_;
+  std::unique_ptr<WindowScratch> scratch_;
 };
 
 }  // namespace weir

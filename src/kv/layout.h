@@ -27,13 +27,14 @@ struct KvGroup {
   [[nodiscard]] uint64_t layer_bytes() const { return k_plane_bytes() + v_plane_bytes(); }
   [[nodiscard]] uint64_t tile_bytes() const { return layer_count * layer_bytes(); }
 
-  // Most window tiles that one sequence can own: ceil((W-1)/128) + 1.
+  // Most window tiles that one sequence can own: ceil((W-1)/128) + 1. Requires window >= 1.
   [[nodiscard]] uint32_t max_window_tiles() const;
 };
 
 struct KvLayout {
-  std::optional<KvGroup> full;  // absent only in models whose every layer has a window
-  std::optional<KvGroup> window;
+  std::optional<KvGroup> full =
+      std::nullopt;  // absent only in models whose every layer has a window
+  std::optional<KvGroup> window = std::nullopt;
 
   // Bytes that a lone sequence of `tokens` positions takes in whole tiles, by group.
   [[nodiscard]] uint64_t FullBytes(uint64_t tokens) const;

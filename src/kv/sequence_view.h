@@ -4,28 +4,28 @@
 //
 // A chunk is computed layer by layer:
 //
-//   auto chunk = view.BeginChunk(tokens)      all tiles that the chunk needs, or an error and no
-//   change for each layer: chunk.Write(...) rows; attend over chunk.Tiles(...); chunk.EndLayer(...)
-//   view.Commit(std::move(chunk))             n grows; window tiles that no later query sees are
-//   freed
+//   auto chunk = view.BeginChunk(tokens)      takes all tiles that the chunk needs, or changes
+//   nothing for each layer: chunk.Write(...) rows; attend over chunk.Tiles(...);
+//   chunk.EndLayer(...) view.Commit(std::move(chunk))             n grows; window tiles that no
+//   later query sees go
 //
-// The window rows of a chunk live in one layer's scratch (WindowScratch); EndLayer copies the last
-// W-1 of them to window tiles. Entering tiles take over the slots of leaving ones, so a sequence
-// never owns more than ceil((W-1)/128)+1 window tiles, whatever the chunk.
+// Window rows of a chunk that reach beyond the tiles the view has live in one layer's scratch
+// (window_scratch.h); EndLayer copies what stays visible to window tiles. Entering tiles take over
+// the slots of leaving ones (window_plan.h), so a sequence never owns more than
+// ceil((W-1)/128)+1 window tiles, whatever the chunk.
 //
-// Ownership: a view holds counted references into the pools of its KvCache, which outlives it.
-// Threads: engine thread; Write() of different positions may run on different compute threads.
+// Ownership: a view holds counted references into the pools of its KvCache, which outlives it; a
+// view outlives its chunk. Threads: engine thread; Write() of different positions may run on
+// different compute threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
 #include "kv/kv_cache.h"
-#include "kv/layout.h"
-#include "kv/tile_pool.h"
 
 namespace weir {
 
@@ -43,21 +43,22 @@ struct TilePlanes {
   const std::byte* values = nullptr;
 };
 
-// Consecutive tiles of one layer: tiles[i] covers positions [128 (first_tile + i), +128).
+// Consecutive tiles of one layer: tiles[i] covers positions [128 (first_tile + i), +128). Rows that
+// were never written hold arbitrary bytes.
 struct TileTable {
   uint32_t first_tile = 0;
   std::span<const TilePlanes> tiles;
 };
 
-class SequenceView;
+class SequenceState;
 
 // One step of one sequence: positions [begin, end). Movable; dropping it uncommitted gives back
-// what BeginChunk took (the view's n is unchanged, window rows of the view may be lost: the caller
-// drops the view too).
+// what BeginChunk took and leaves n as it was. If it had ended a window layer by then, older window
+// rows may be overwritten: the caller drops the view too (BeginChunk checks it).
 class KvChunk {
  public:
-  KvChunk(KvChunk&&) noexcept;
-  KvChunk& operator=(KvChunk&&) noexcept;
+  KvChunk(KvChunk&& other) noexcept;
+  KvChunk& operator=(KvChunk&& other) noexcept;
   ~KvChunk();
 
   [[nodiscard]] uint32_t begin() const;
@@ -71,29 +72,35 @@ class KvChunk {
   // EndLayer.
   [[nodiscard]] TileTable Tiles(KvLayer layer);
 
+  // No query reads the layer any more. Once for each layer, in any order.
   void EndLayer(KvLayer layer);
 
  private:
   friend class SequenceView;
-  struct State;
-  KvChunk();
-  State* state_ = nullptr;
+  explicit KvChunk(SequenceState* state) : state_(state) {}
+  SequenceState* state_;  // null when moved from
 };
 
 class SequenceView {
  public:
   explicit SequenceView(KvCache& cache);
+  SequenceView(SequenceView&&) noexcept;  // also while a chunk is open
+  SequenceView& operator=(SequenceView&&) noexcept;
+  ~SequenceView();
 
-  [[nodiscard]] uint32_t token_count() const;  // n
-  [[nodiscard]] uint32_t full_tile_count() const;
-  [[nodiscard]] uint32_t window_tile_count() const;
+  [[nodiscard]] uint32_t token_count() const;        // n
+  [[nodiscard]] uint32_t full_tile_count() const;    // owned, an open chunk's included
+  [[nodiscard]] uint32_t window_tile_count() const;  // likewise
 
-  // kResourceExhausted, naming pool and bytes, when tiles are missing; then nothing has changed.
+  // Positions [n, n + tokens). kResourceExhausted, naming pool and bytes, when tiles are missing;
+  // then nothing has changed. Requires 1 <= tokens <= max_chunk_tokens() and no open chunk.
   [[nodiscard]] Result<KvChunk> BeginChunk(uint32_t tokens);
+
+  // Requires this view's chunk, with every window layer ended.
   void Commit(KvChunk&& chunk);
 
  private:
-  KvCache* cache_;
+  std::unique_ptr<SequenceState> state_;
 };
 
 }  // namespace weir

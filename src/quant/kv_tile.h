@@ -4,7 +4,7 @@
 //   K  [kv_head][k_dim][128]   dimension-major: scores of 16 tokens fill one vector
 //   V  [kv_head][128][v_dim]   token-major: outputs of 16 dimensions fill one vector
 // Conversion f32 -> f16 rounds to nearest even; beyond f16's range becomes +-65504 (counted
-// nowhere: trained models stay far inside).
+// nowhere: trained models stay far inside). NaN stays NaN.
 //
 // Pure functions, any thread.
 #pragma once
@@ -25,10 +25,15 @@ enum class KvFormat : uint8_t { kF16 };
 // Bytes of one plane of `heads` heads of `dim`.
 [[nodiscard]] uint64_t PlaneBytes(KvFormat format, uint32_t heads, uint32_t dim);
 
-// Writes the row of position `slot` (0..127) of a tile. row: [heads, dim] f32.
+// Writes the row of position `slot` (0..127) of a tile. row: [heads, dim] f32. No other slot's
+// bytes change, so rows of different slots may be written by different threads at once.
 void WriteKeyRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
                  uint32_t slot, std::byte* plane);
 void WriteValueRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
                    uint32_t slot, std::byte* plane);
+
+// One element of an f16 plane: what writing stores, what attention reads.
+[[nodiscard]] uint16_t HalfBitsOf(float value);
+[[nodiscard]] float ValueOfHalf(uint16_t bits);
 
 }  // namespace weir

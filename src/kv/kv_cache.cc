@@ -1,0 +1,54 @@
+#include "kv/kv_cache.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/byte_count.h"
+#include "base/check.h"
+
+namespace weir {
+namespace {
+
+// Most tiles that hold rows of a chunk of `tokens`, wherever it begins.
+uint32_t MaxTilesTouched(uint32_t tokens) { return (tokens + kTileTokens - 2) / kTileTokens + 1; }
+
+}  // namespace
+
+Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes, uint32_t sequences) {
+  const uint64_t full_tile = layout.full ? layout.full->tile_bytes() : 0;
+  const uint64_t window_tile = layout.window ? layout.window->tile_bytes() : 0;
+  if (full_tile + window_tile == 0 || total_bytes < full_tile + window_tile) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("KV memory of {} ({} bytes) holds no {} tokens: a full tile takes {} "
+                            "and a window tile {} bytes",
+                            FormatByteCount(total_bytes), total_bytes, kTileTokens, full_tile,
+                            window_tile));
+  }
+  if (!layout.window) return KvBudget{.full_bytes = total_bytes};
+  if (!layout.full) return KvBudget{.window_bytes = total_bytes};
+  const uint64_t wanted = uint64_t{std::max(sequences, 1U)} * layout.window->max_window_tiles();
+  const uint64_t tiles = std::min(wanted, total_bytes / (full_tile + window_tile));
+  return KvBudget{.full_bytes = total_bytes - tiles * window_tile,
+                  .window_bytes = tiles * window_tile};
+}
+
+KvCache::KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_chunk_tokens)
+    : layout_(layout), max_chunk_tokens_(max_chunk_tokens) {
+  WEIR_CHECK(max_chunk_tokens > 0);
+  if (layout.full) full_ = std::make_unique<TilePool>(*layout.full, budget.full_bytes);
+  if (!layout.window) return;
+  WEIR_CHECK(layout.window->window > 0);
+  window_ = std::make_unique<TilePool>(*layout.window, budget.window_bytes);
+  scratch_ = std::make_unique<WindowScratch>(*layout.window, MaxTilesTouched(max_chunk_tokens));
+}
+
+uint64_t KvCache::MaxSequenceTokens() const {
+  uint64_t tokens = std::numeric_limits<uint32_t>::max();  // positions are 32 bits
+  if (full_) tokens = std::min(tokens, uint64_t{full_->tile_count()} * kTileTokens);
+  if (window_ && window_->tile_count() < layout_.window->max_window_tiles()) {
+    tokens = std::min(tokens, uint64_t{window_->tile_count()} * kTileTokens);
+  }
+  return tokens;
+}
+
+}  // namespace weir

@@ -1,0 +1,53 @@
+#include "kv/sequence_view.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "kv/sequence_state.h"
+
+namespace weir {
+
+KvChunk::KvChunk(KvChunk&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+KvChunk& KvChunk::operator=(KvChunk&& other) noexcept {
+  KvChunk taken(std::move(other));
+  std::swap(state_, taken.state_);
+  return *this;
+}
+
+KvChunk::~KvChunk() {
+  if (state_ != nullptr) state_->Abandon();
+}
+
+uint32_t KvChunk::begin() const { return state_->token_count(); }
+uint32_t KvChunk::end() const { return state_->chunk_end(); }
+
+void KvChunk::Write(KvLayer layer, uint32_t position, std::span<const float> keys,
+                    std::span<const float> values) {
+  state_->Write(layer, position, keys, values);
+}
+
+TileTable KvChunk::Tiles(KvLayer layer) { return state_->Tiles(layer); }
+
+void KvChunk::EndLayer(KvLayer layer) { state_->EndLayer(layer); }
+
+SequenceView::SequenceView(KvCache& cache) : state_(std::make_unique<SequenceState>(cache)) {}
+SequenceView::SequenceView(SequenceView&&) noexcept = default;
+SequenceView& SequenceView::operator=(SequenceView&&) noexcept = default;
+SequenceView::~SequenceView() = default;
+
+uint32_t SequenceView::token_count() const { return state_->token_count(); }
+uint32_t SequenceView::full_tile_count() const { return state_->full_tile_count(); }
+uint32_t SequenceView::window_tile_count() const { return state_->window_tile_count(); }
+
+Result<KvChunk> SequenceView::BeginChunk(uint32_t tokens) {
+  WEIR_TRY(state_->Begin(tokens));
+  return KvChunk(state_.get());
+}
+
+void SequenceView::Commit(KvChunk&& chunk) {
+  WEIR_CHECK(chunk.state_ == state_.get());
+  std::exchange(chunk.state_, nullptr)->Commit();
+}
+
+}  // namespace weir

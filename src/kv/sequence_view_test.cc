@@ -1,0 +1,169 @@
+#include "kv/sequence_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace weir {
+namespace {
+
+constexpr uint32_t kTokens = 4000;
+
+KvLayout Layout(uint32_t window) {
+  return {
+      .full = KvGroup{.layer_count = 1, .kv_heads = 1, .k_dim = 2, .v_dim = 3},
+      .window = KvGroup{.layer_count = 2, .kv_heads = 2, .k_dim = 1, .v_dim = 2, .window = window}};
+}
+
+// Bytes of `full` and `window` tiles of Layout(): 1 * (2 + 3) * 256 and 2 * 2 * (1 + 2) * 256.
+KvBudget Budget(uint32_t full, uint32_t window) {
+  return {.full_bytes = full * uint64_t{1280}, .window_bytes = window * uint64_t{3072}};
+}
+
+void EndAllLayers(KvChunk& chunk) {
+  chunk.EndLayer({KvGroupKind::kFull, 0});
+  chunk.EndLayer({KvGroupKind::kWindow, 0});
+  chunk.EndLayer({KvGroupKind::kWindow, 1});
+}
+
+void Advance(SequenceView& view, uint32_t tokens) {
+  auto chunk = view.BeginChunk(tokens);
+  ASSERT_TRUE(chunk.has_value()) << chunk.error().message;
+  EndAllLayers(*chunk);
+  view.Commit(std::move(*chunk));
+}
+
+// Tiles with a position that the query at `next` sees besides itself, counted one position at a
+// time.
+uint32_t ExpectedWindowTiles(uint32_t window, uint32_t next) {
+  uint32_t count = 0;
+  uint32_t last_tile = UINT32_MAX;
+  for (uint32_t j = 0; j < next; ++j) {
+    if (j + window <= next || j / 128 == last_tile) continue;  // next - W < j
+    last_tile = j / 128;
+    ++count;
+  }
+  return count;
+}
+
+struct Schedule {
+  const char* name;
+  std::vector<uint32_t> chunks;  // repeated until 4,000 tokens
+};
+
+class EveryChunking : public testing::TestWithParam<std::tuple<uint32_t /*window*/, Schedule>> {};
+
+TEST_P(EveryChunking, OwnsExactlyTheTilesThatQueriesSeeAndGivesAllBack) {
+  const auto& [window, schedule] = GetParam();
+  const uint32_t bound = (window - 1 + 127) / 128 + 1;  // ceil((W-1)/128) + 1
+  // Not one tile more than the bound: a chunk that took more, even for a moment, would fail.
+  KvCache cache(Layout(window), Budget(32, bound), 2048);
+  {
+    SequenceView view(cache);
+    for (size_t step = 0; view.token_count() < kTokens; ++step) {
+      const uint32_t wanted = schedule.chunks[step % schedule.chunks.size()];
+      const uint32_t tokens = std::min(wanted, kTokens - view.token_count());
+      const uint32_t end = view.token_count() + tokens;
+      auto chunk = view.BeginChunk(tokens);
+      ASSERT_TRUE(chunk.has_value()) << chunk.error().message;
+      EXPECT_LE(view.window_tile_count(), bound);
+      EXPECT_EQ(view.window_tile_count(), cache.window_pool()->used_count());
+      EndAllLayers(*chunk);
+      EXPECT_LE(cache.window_pool()->used_count(), bound);
+      view.Commit(std::move(*chunk));
+      ASSERT_EQ(view.token_count(), end);
+      ASSERT_EQ(view.window_tile_count(), ExpectedWindowTiles(window, end)) << "at " << end;
+      ASSERT_EQ(view.full_tile_count(), (end + 127) / 128) << "at " << end;
+      ASSERT_EQ(cache.window_pool()->used_count(), view.window_tile_count());
+      ASSERT_EQ(cache.full_pool()->used_count(), view.full_tile_count());
+    }
+  }
+  EXPECT_EQ(cache.window_pool()->used_count(), 0U);
+  EXPECT_EQ(cache.full_pool()->used_count(), 0U);
+  EXPECT_EQ(cache.window_scratch()->free_count(), cache.window_scratch()->slot_count());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Windows, EveryChunking,
+    testing::Combine(testing::Values(1, 2, 100, 128, 129, 512, 1000),
+                     testing::Values(Schedule{"By1", {1}}, Schedule{"By7", {7}},
+                                     Schedule{"By64", {64}}, Schedule{"By127", {127}},
+                                     Schedule{"By128", {128}}, Schedule{"By512", {512}},
+                                     Schedule{"By2048", {2048}},
+                                     Schedule{"Mixed", {2048, 1, 1, 1, 7, 512, 64, 127, 128, 300}},
+                                     Schedule{"TurnsOfChat", {513, 1, 1, 1, 1, 1, 40, 1, 1, 90}})),
+    [](const auto& test) {
+      return fmt::format("W{}{}", std::get<0>(test.param), std::get<1>(test.param).name);
+    });
+
+TEST(SequenceView, AFullPoolTooSmallIsAnErrorThatNamesPoolAndBytesAndTakesNothing) {
+  KvCache cache(Layout(100), Budget(4, 8), 2048);
+  SequenceView view(cache);
+  Advance(view, 300);  // 3 tiles of 4
+  const auto chunk = view.BeginChunk(300);
+  ASSERT_FALSE(chunk.has_value());
+  EXPECT_EQ(chunk.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_NE(chunk.error().message.find("full KV pool"), std::string::npos);
+  EXPECT_NE(chunk.error().message.find("2560 bytes"), std::string::npos);  // 2 more tiles
+  EXPECT_EQ(view.token_count(), 300U);
+  EXPECT_EQ(cache.full_pool()->used_count(), 3U);
+  EXPECT_EQ(cache.window_pool()->used_count(), 2U);  // rows 201..299
+  Advance(view, 200);                                // what fits still runs
+  EXPECT_EQ(view.token_count(), 500U);
+}
+
+TEST(SequenceView, AWindowPoolTooSmallForASecondSequenceLeavesTheFirstAlone) {
+  KvCache cache(Layout(512), Budget(100, 5), 2048);
+  SequenceView first(cache);
+  Advance(first, 600);  // rows 89..599: all 5 tiles
+  SequenceView second(cache);
+  const auto chunk = second.BeginChunk(1);
+  ASSERT_FALSE(chunk.has_value());
+  EXPECT_EQ(chunk.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_NE(chunk.error().message.find("window KV pool"), std::string::npos);
+  EXPECT_NE(chunk.error().message.find("3072 bytes"), std::string::npos);
+  EXPECT_EQ(cache.full_pool()->used_count(), 5U);
+  Advance(first, 2000);
+}
+
+TEST(SequenceView, ADroppedChunkGivesItsTilesBackAndTheViewGoesOn) {
+  KvCache cache(Layout(100), Budget(10, 4), 2048);
+  SequenceView view(cache);
+  Advance(view, 150);
+  {
+    const auto chunk = view.BeginChunk(500);
+    ASSERT_TRUE(chunk.has_value());
+    EXPECT_EQ(cache.full_pool()->used_count(), 6U);  // ceil(650 / 128)
+  }
+  EXPECT_EQ(cache.full_pool()->used_count(), 2U);
+  EXPECT_EQ(view.token_count(), 150U);
+  Advance(view, 500);
+  EXPECT_EQ(view.full_tile_count(), 6U);
+}
+
+TEST(SequenceView, MayBeMovedWhileAChunkIsOpen) {
+  KvCache cache(Layout(100), Budget(10, 4), 2048);
+  SequenceView view(cache);
+  auto chunk = view.BeginChunk(10);
+  ASSERT_TRUE(chunk.has_value());
+  SequenceView moved = std::move(view);
+  EndAllLayers(*chunk);
+  moved.Commit(std::move(*chunk));
+  EXPECT_EQ(moved.token_count(), 10U);
+}
+
+TEST(SequenceView, SeveralSequencesShareTheScratchOfOneStep) {
+  KvCache cache(Layout(100), Budget(10, 4), 256);  // scratch of 3 tiles
+  SequenceView first(cache);
+  SequenceView second(cache);
+  auto a = first.BeginChunk(128);
+  auto b = second.BeginChunk(200);
+  ASSERT_TRUE(a.has_value() && b.has_value());
+  EXPECT_EQ(cache.window_scratch()->free_count(), 0U);
+  SequenceView third(cache);
+  EXPECT_EQ(third.BeginChunk(1).error().code, ErrorCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace weir

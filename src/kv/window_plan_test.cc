@@ -1,0 +1,65 @@
+#include "kv/window_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace weir {
+
+bool operator==(const TileRange& a, const TileRange& b) {
+  return (a.count() == 0 && b.count() == 0) || (a.first == b.first && a.end == b.end);
+}
+std::ostream& operator<<(std::ostream& out, const TileRange& range) {
+  return out << "[" << range.first << ", " << range.end << ")";
+}
+
+namespace {
+
+TEST(LiveWindowTiles, AreThoseThatHoldARowOfTheLastWMinusOnePositions) {
+  EXPECT_EQ(LiveWindowTiles(512, 0), (TileRange{0, 0}));
+  EXPECT_EQ(LiveWindowTiles(512, 1), (TileRange{0, 1}));
+  EXPECT_EQ(LiveWindowTiles(512, 512), (TileRange{0, 4}));  // rows 1..511
+  EXPECT_EQ(LiveWindowTiles(512, 638), (TileRange{0, 5}));  // rows 127..637
+  EXPECT_EQ(LiveWindowTiles(512, 639), (TileRange{1, 5}));  // rows 128..638
+  EXPECT_EQ(LiveWindowTiles(129, 256), (TileRange{1, 2}));  // rows 128..255
+  EXPECT_EQ(LiveWindowTiles(130, 256), (TileRange{0, 2}));  // rows 127..255
+  EXPECT_EQ(LiveWindowTiles(1, 1000), (TileRange{0, 0}));   // a query sees only itself
+}
+
+TEST(PlanWindowChunk, ALongChunkReplacesTheWholeWindow) {
+  // The picture in window_plan.h.
+  const WindowPlan plan = PlanWindowChunk(200, 300, 900);
+  EXPECT_EQ(plan.before, (TileRange{0, 3}));   // rows 101..299
+  EXPECT_EQ(plan.after, (TileRange{5, 8}));    // rows 701..899
+  EXPECT_EQ(plan.scratch, (TileRange{3, 8}));  // rows 384..899
+  EXPECT_EQ(plan.leaving(), (TileRange{0, 3}));
+  EXPECT_EQ(plan.staying(), (TileRange{0, 0}));
+  EXPECT_EQ(plan.entering(), (TileRange{5, 8}));
+}
+
+TEST(PlanWindowChunk, ADecodeStepInsideATileMovesNothing) {
+  const WindowPlan plan = PlanWindowChunk(200, 300, 301);
+  EXPECT_EQ(plan.staying(), (TileRange{0, 3}));  // rows 102..300
+  EXPECT_EQ(plan.leaving().count(), 0U);
+  EXPECT_EQ(plan.entering().count(), 0U);
+  EXPECT_EQ(plan.scratch.count(), 0U);
+}
+
+TEST(PlanWindowChunk, ADecodeStepOntoANewTileTakesItAndDropsTheOneThatLeaves) {
+  const WindowPlan plan = PlanWindowChunk(130, 384, 385);  // before: rows 255..383
+  EXPECT_EQ(plan.before, (TileRange{1, 3}));
+  EXPECT_EQ(plan.after, (TileRange{2, 4}));  // rows 256..384
+  EXPECT_EQ(plan.leaving(), (TileRange{1, 2}));
+  EXPECT_EQ(plan.entering(), (TileRange{3, 4}));
+  EXPECT_EQ(plan.scratch, (TileRange{3, 4}));
+}
+
+TEST(PlanWindowChunk, AWindowOfOneKeepsNothing) {
+  const WindowPlan plan = PlanWindowChunk(1, 300, 500);
+  EXPECT_EQ(plan.before.count(), 0U);
+  EXPECT_EQ(plan.after.count(), 0U);
+  EXPECT_EQ(plan.scratch, (TileRange{2, 4}));
+}
+
+}  // namespace
+}  // namespace weir
