@@ -123,10 +123,6 @@ void Engine::State::UpdateGauges() {
   stats.window_bytes_used = used_bytes(cache->window_pool());
 }
 
-Engine::Engine(Model& model, std::unique_ptr<KvCache> cache, const EngineOptions& options)
-    : Engine([&model](std::span<const ForwardSegment> segments) { return model.Forward(segments); },
-             model.config().vocab_size, std::move(cache), options) {}
-
 Engine::Engine(ForwardFunction forward, uint32_t vocab_size, std::unique_ptr<KvCache> cache,
                const EngineOptions& options)
     : state_(std::make_unique<State>(std::move(forward), vocab_size, std::move(cache), options)) {}

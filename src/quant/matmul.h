@@ -56,8 +56,9 @@ class PackedMatrix {
 struct ActivationBlock {
   int8_t codes[32];
   float scale;
-  float scaled_sum;  // scale * sum of codes
-  int32_t sums[2];   // of codes 0..15 and 16..31
+  float scaled_sum;       // scale * sum of codes
+  int32_t minus_low_sum;  // -(sum of codes 0..15)
+  int32_t minus_sum;      // -(sum of all codes)
 };
 static_assert(sizeof(ActivationBlock) == 48);
 

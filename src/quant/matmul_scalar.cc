@@ -184,9 +184,10 @@ void QuantizeBlock(const float* x, ActivationBlock& out) {
     const float rounded = x[i] * inverse + 0x1.8p23F;  // nearest even, in the low bits
     const auto code = static_cast<int32_t>(std::bit_cast<uint32_t>(rounded) - 0x4b400000U);
     out.codes[i] = static_cast<int8_t>(code);
-    out.sums[i / 16] += code;
+    if (i < 16) out.minus_low_sum -= code;
+    out.minus_sum -= code;
   }
-  out.scaled_sum = out.scale * static_cast<float>(out.sums[0] + out.sums[1]);
+  out.scaled_sum = out.scale * static_cast<float>(-out.minus_sum);
 }
 
 void Quantize(const float* values, uint32_t rows, uint32_t cols, ActivationBlock* out) {
@@ -209,7 +210,4 @@ const MatMulKernels& ScalarMatMulKernels() {
   return kernels;
 }
 
-}  // namespace weir
-namespace weir {
-const MatMulKernels& ChosenMatMulKernels() { return ScalarMatMulKernels(); }
 }  // namespace weir

@@ -1,0 +1,106 @@
+#include "model_options.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "base/byte_count.h"
+#include "simd/isa.h"
+
+namespace weir {
+namespace {
+
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMaxContext = 1U << 30;
+
+// A number that must be finite and inside a range, with a message of one line.
+CLI::Validator Between(double min, double max) {
+  return CLI::Validator(
+      [min, max](std::string& text) {
+        double value = std::numeric_limits<double>::quiet_NaN();
+        const bool is_number = CLI::detail::lexical_cast(text, value);
+        if (is_number && value >= min && value <= max) return std::string();
+        return fmt::format("{} is not a number from {} to {}", text, min, max);
+      },
+      "");
+}
+
+// What the kernel could give out without swapping.
+uint64_t FreeMemoryBytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  uint64_t kib = 0;
+  std::string unit;
+  while (file >> name >> kib) {
+    if (name == "MemAvailable:") return kib * 1024;
+    std::getline(file, unit);
+  }
+  return 0;
+}
+
+// The limit of this process's control group leaves, if it has one; else "no limit".
+uint64_t FreeGroupBytes() {
+  uint64_t limit = 0;
+  uint64_t used = 0;
+  std::ifstream limit_file("/sys/fs/cgroup/memory.max");
+  std::ifstream used_file("/sys/fs/cgroup/memory.current");
+  if (!(limit_file >> limit) || !(used_file >> used)) return std::numeric_limits<uint64_t>::max();
+  return limit - std::min(limit, used);
+}
+
+}  // namespace
+
+void AddModelOptions(CLI::App& app, ModelOptions& options) {
+  app.add_option("-m,--model", options.model, "Model file")->option_text("GGUF")->required();
+  app.add_option("-c,--ctx", options.context_tokens, "Context: prompt and answer [the model's]")
+      ->option_text("TOKENS")
+      ->check(Between(0, kMaxContext));
+  app.add_option("-t,--threads", options.threads, "Compute threads [all processors]")
+      ->option_text("N")
+      ->check(Between(0, kMaxThreads));
+  app.add_option("--kv-memory", options.kv_memory, "Memory for KV, such as 512M or 1.5GiB")
+      ->option_text("BYTES");
+  app.add_option("--kv-memory-fraction,--kv-cache-free-gpu-mem-fraction",
+                 options.kv_memory_fraction, "Or this part of what is free after loading [0.9]")
+      ->option_text("F")
+      ->check(Between(0.001, 1));
+  app.add_option("--isa", options.isa, "scalar, avx2 or avx512 [the best there is]")
+      ->option_text("NAME");
+}
+
+void AddChatTemplateOption(CLI::App& app, ModelOptions& options) {
+  app.add_option("--chat-template", options.chat_template,
+                 "gemma, chatml, transcript or a file [the model's]")
+      ->option_text("NAME");
+}
+
+uint32_t ThreadCount(const ModelOptions& options) {
+  if (options.threads != 0) return options.threads;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return 1;
+  return static_cast<uint32_t>(std::clamp(CPU_COUNT(&allowed), 1, static_cast<int>(kMaxThreads)));
+}
+
+Result<void> ApplyIsa(const ModelOptions& options) {
+  if (options.isa.empty()) return {};
+  const auto isa = IsaFromName(options.isa);
+  const auto supported = SupportedIsas();
+  if (!isa || std::find(supported.begin(), supported.end(), *isa) == supported.end()) {
+    std::string names;
+    for (const Isa each : supported) names += fmt::format(" {}", NameOf(each));
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("--isa {}: this CPU has{}", options.isa, names));
+  }
+  return ForceIsa(*isa);
+}
+
+Result<uint64_t> KvBudgetBytes(const ModelOptions& options) {
+  if (!options.kv_memory.empty()) return ParseByteCount(options.kv_memory);
+  const uint64_t free_bytes = std::min(FreeMemoryBytes(), FreeGroupBytes());
+  return static_cast<uint64_t>(static_cast<double>(free_bytes) * options.kv_memory_fraction);
+}
+
+}  // namespace weir

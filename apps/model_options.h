@@ -1,0 +1,38 @@
+// The flags of every subcommand that loads a model.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace weir {
+
+struct ModelOptions {
+  std::string model;                // path of a GGUF file
+  uint32_t context_tokens = 0;      // 0: what the model was trained for
+  uint32_t threads = 0;             // as given; see ThreadCount()
+  std::string kv_memory;            // a byte count; empty: by fraction
+  double kv_memory_fraction = 0.9;  // of what is free once the weights are loaded
+  std::string isa;                  // empty: the best this CPU has
+  std::string chat_template;        // gemma, chatml, transcript, a file; empty: the model's own
+};
+
+// -m -c -t --kv-memory --kv-memory-fraction --isa
+void AddModelOptions(CLI::App& app, ModelOptions& options);
+// --chat-template, for the commands that render chats
+void AddChatTemplateOption(CLI::App& app, ModelOptions& options);
+
+// The threads asked for, else the processors that this process may use.
+[[nodiscard]] uint32_t ThreadCount(const ModelOptions& options);
+
+// Forces --isa, if given. kInvalidArgument, naming what this CPU has, when it cannot be.
+Result<void> ApplyIsa(const ModelOptions& options);
+
+// Bytes for KV: --kv-memory, else the fraction of the memory that is free now (call it with the
+// weights in memory). kInvalidArgument when the text is no byte count.
+[[nodiscard]] Result<uint64_t> KvBudgetBytes(const ModelOptions& options);
+
+}  // namespace weir
