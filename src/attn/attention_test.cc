@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "attn/attention_testing.h"
 #include "simd/half.h"
+#include "support/attention_data.h"
 #include "support/seed.h"
 
 namespace weir {

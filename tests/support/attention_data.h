@@ -1,5 +1,4 @@
-// What attention tests share: random rows in a KvCache full of NaN bytes, driven in any chunks.
-// For tests only.
+// What attention tests and benchmarks share: random rows in a KvCache full of NaN bytes, driven in any chunks.
 #pragma once
 
 #include <algorithm>
