@@ -9,7 +9,13 @@ namespace {
 // before they sleep, so that an idle process uses no CPU.
 constexpr auto kSpin = std::chrono::microseconds(100);
 
-void Pause() {
+// Busy waiting that lets others run now and then: with more threads than free cores, the thread
+// waited for may be the one that has no core.
+void WaitABit(uint32_t turn) {
+  if (turn % 64 == 63) {
+    std::this_thread::yield();
+    return;
+  }
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
@@ -48,7 +54,7 @@ void ThreadPool::Run(uint32_t count, Function function, const void* context) {
   }
   wake_.notify_all();
   WorkOn(0);
-  while (busy_.load(std::memory_order_acquire) != 0) Pause();
+  for (uint32_t turn = 0; busy_.load(std::memory_order_acquire) != 0; ++turn) WaitABit(turn);
 }
 
 void ThreadPool::WorkOn(uint32_t thread) {
@@ -61,9 +67,10 @@ void ThreadPool::WorkerLoop(uint32_t thread) {
   uint64_t seen = 0;
   while (true) {
     const auto spin_end = std::chrono::steady_clock::now() + kSpin;
-    while (generation_.load(std::memory_order_acquire) == seen && !stop_ &&
-           std::chrono::steady_clock::now() < spin_end) {
-      Pause();
+    for (uint32_t turn = 0; generation_.load(std::memory_order_acquire) == seen && !stop_ &&
+                            std::chrono::steady_clock::now() < spin_end;
+         ++turn) {
+      WaitABit(turn);
     }
     if (generation_.load(std::memory_order_acquire) == seen) {
       std::unique_lock lock(mutex_);
