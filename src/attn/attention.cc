@@ -99,7 +99,7 @@ void AttendBySplits(ThreadPool& pool, const AttentionKernels& kernels, Attention
 
 }  // namespace
 
-Attention::Attention(ThreadPool& pool) : Attention(pool, ScalarAttentionKernels()) {}
+Attention::Attention(ThreadPool& pool) : Attention(pool, AttentionKernelsOf(ChosenIsa())) {}
 
 Attention::Attention(ThreadPool& pool, const AttentionKernels& kernels)
     : pool_(pool), kernels_(kernels), scratch_(std::make_unique<AttentionScratch>()) {

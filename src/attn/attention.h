@@ -47,7 +47,7 @@ struct AttentionKernels;
 
 class Attention {
  public:
-  explicit Attention(ThreadPool& pool);  // kernels of the best ISA of this machine
+  explicit Attention(ThreadPool& pool);  // kernels of ChosenIsa()
   Attention(ThreadPool& pool, const AttentionKernels& kernels);
   ~Attention();
 

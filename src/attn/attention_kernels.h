@@ -1,13 +1,16 @@
 // The inner loops of attention, one table an ISA.
 //
 // Every table gives the same bits: sums have one order that no vector width changes (below), every
-// multiply-add is fused, and exp is one polynomial (exp.h). The scalar table is the specification.
+// multiply-add is fused, and exp is one polynomial (simd/math.h). The scalar table is the
+// specification.
 //
 // Pure functions, any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "simd/isa.h"
 
 namespace weir {
 
@@ -38,8 +41,6 @@ struct Product {
 };
 
 struct AttentionKernels {
-  const char* name;
-
   void (*multiply_half)(const Product<uint16_t>& product);
   void (*multiply_float)(const Product<float>& product);
 
@@ -59,6 +60,9 @@ struct AttentionKernels {
                 uint32_t rows, uint32_t columns);
 };
 
-[[nodiscard]] const AttentionKernels& ScalarAttentionKernels();
+// Requires an ISA of SupportedIsas().
+[[nodiscard]] const AttentionKernels& AttentionKernelsOf(Isa isa);
+
+extern const AttentionKernels kScalarAttentionKernels;
 
 }  // namespace weir

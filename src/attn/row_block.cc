@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
-#include "attn/exp.h"
 #include "base/check.h"
+#include "simd/math.h"
 
 namespace weir {
 namespace {
 
-// Rows whose score or value product shares one pass over K or V.
-constexpr uint32_t kRowGroup = 12;
 // Below this many rows a tile is read as it is; from here on widening it once pays.
 constexpr uint32_t kWidenFromRows = 24;
 
@@ -42,43 +40,30 @@ void Multiply(const AttentionKernels& kernels, const Product<float>& product) {
   kernels.multiply_float(product);
 }
 
-}  // namespace
-
-uint32_t RowBlock::FirstKeyOf(uint32_t row) const {
-  const uint32_t position = PositionOf(row);
-  return shape->window == 0 || position < shape->window ? 0 : position - shape->window + 1;
-}
-
-void StateBuffer::EnsureRows(size_t rows, size_t columns) {
-  stats_.EnsureCount(rows);
-  out_.EnsureCount(rows * columns);
-}
-
-namespace {
-
-// Scores, softmax and value mix of `rows` rows over one tile. All of them see some of the tile.
+// Scores, softmax and value mix of rows [first_row, first_row + rows) of a block over one tile, of
+// which each sees something. queries, probabilities and state begin at first_row.
 template <class T>
-void AttendRowGroup(const AttentionKernels& kernels, const RowBlock& block, uint32_t tile,
-                    uint32_t first_row, uint32_t rows, const Operands<T>& tile_head,
-                    const float* queries, float* probabilities, const StateRows& state) {
+void AttendRows(const AttentionKernels& kernels, const RowBlock& block, uint32_t tile,
+                uint32_t first_row, uint32_t rows, const Operands<T>& tile_head,
+                const float* queries, float* probabilities, const StateRows& state) {
   const AttentionShape& shape = *block.shape;
   const size_t columns = PaddedColumns(shape.v_dim);
+  // Both ends of what a row sees grow with the row: some row sees each slot of [first.begin,
+  // last.end), all rows see [last.begin, first.end).
   const SlotRange first = VisibleSlots(block, first_row, tile);
   const SlotRange last = VisibleSlots(block, first_row + rows - 1, tile);
-  // Both ends grow with the row: some row sees [first.begin, last.end), all see the common part.
   const uint32_t begin = first.begin / 16 * 16;
-  Product<T> scores{.a = queries,
-                    .a_stride = shape.k_dim,
-                    .b = tile_head.keys + begin,
-                    .b_stride = kTileTokens,
-                    .c = probabilities + begin,
-                    .c_stride = kTileTokens,
-                    .rows = rows,
-                    .inner = shape.k_dim,
-                    .columns = last.end - begin};
-  Multiply(kernels, scores);
+  Multiply(kernels, Product<T>{.a = queries,
+                               .a_stride = shape.k_dim,
+                               .b = tile_head.keys + begin,
+                               .b_stride = kTileTokens,
+                               .c = probabilities + begin,
+                               .c_stride = kTileTokens,
+                               .rows = rows,
+                               .inner = shape.k_dim,
+                               .columns = last.end - begin});
 
-  const SlotRange common{last.begin, std::max(last.begin, first.end)};
+  std::fill_n(state.out, rows * columns, 0.0F);
   const auto mix = [&](uint32_t row, uint32_t row_count, SlotRange slots) {
     if (slots.begin >= slots.end) return;
     Multiply(kernels, Product<T>{.a = probabilities + row * kTileTokens + slots.begin,
@@ -92,7 +77,8 @@ void AttendRowGroup(const AttentionKernels& kernels, const RowBlock& block, uint
                                  .columns = shape.v_dim,
                                  .start = ProductStart::kAdd});
   };
-  std::fill_n(state.out, rows * columns, 0.0F);
+  // Slots ascend for each row: its own before the common ones, these for all rows, its own after.
+  const SlotRange common{last.begin, std::max(last.begin, first.end)};
   for (uint32_t row = 0; row < rows; ++row) {
     const SlotRange slots = VisibleSlots(block, first_row + row, tile);
     state.stats[row] =
@@ -107,6 +93,16 @@ void AttendRowGroup(const AttentionKernels& kernels, const RowBlock& block, uint
 }
 
 }  // namespace
+
+uint32_t RowBlock::FirstKeyOf(uint32_t row) const {
+  const uint32_t position = PositionOf(row);
+  return shape->window == 0 || position < shape->window ? 0 : position - shape->window + 1;
+}
+
+void StateBuffer::EnsureRows(size_t rows, size_t columns) {
+  stats_.EnsureCount(rows);
+  out_.EnsureCount(rows * columns);
+}
 
 void BlockWorkspace::Prepare(const AttentionShape& shape, uint32_t rows) {
   const size_t columns = PaddedColumns(shape.v_dim);
@@ -165,18 +161,18 @@ void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock&
     kernels.widen(halves.keys, kTileTokens, keys_.data(), kTileTokens, shape.k_dim, kTileTokens);
     kernels.widen(halves.values, shape.v_dim, values_.data(), columns, kTileTokens, shape.v_dim);
   }
-  for (uint32_t row = begin; row < end; row += kRowGroup) {
-    const uint32_t rows = std::min(kRowGroup, end - row);
-    const float* queries = queries_.data() + size_t{row} * shape.k_dim;
-    float* probabilities = probabilities_.data() + size_t{row} * kTileTokens;
-    const StateRows tile_state = tile_state_.At(row, columns);
-    if (widen) {
-      AttendRowGroup(kernels, block, tile, row, rows, floats, queries, probabilities, tile_state);
-    } else {
-      AttendRowGroup(kernels, block, tile, row, rows, halves, queries, probabilities, tile_state);
-    }
-    FoldStates(kernels, {state.stats + row, state.out + row * columns}, tile_state, rows, columns);
+  const uint32_t rows = end - begin;
+  const float* queries = queries_.data() + size_t{begin} * shape.k_dim;
+  const StateRows tile_state = tile_state_.At(0, columns);
+  if (widen) {
+    AttendRows(kernels, block, tile, begin, rows, floats, queries, probabilities_.data(),
+               tile_state);
+  } else {
+    AttendRows(kernels, block, tile, begin, rows, halves, queries, probabilities_.data(),
+               tile_state);
   }
+  FoldStates(kernels, {state.stats + begin, state.out + begin * columns}, tile_state, rows,
+             columns);
 }
 
 void EmptyStates(const StateRows& state, uint32_t rows) {
@@ -202,8 +198,8 @@ void FinishRows(const RowBlock& block, const StateRows& total) {
     float denominator = stats.sum;
     if (!shape.sinks.empty()) {
       const float max = std::max(stats.max, shape.sinks[head]);
-      numerator = ExpScalar(stats.max - max);
-      denominator = std::fma(stats.sum, numerator, ExpScalar(shape.sinks[head] - max));
+      numerator = Exp(stats.max - max);
+      denominator = std::fma(stats.sum, numerator, Exp(shape.sinks[head] - max));
     }
     const float scale = numerator / denominator;
     const size_t position = block.first + row / block.group();

@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "attn/attention_kernels.h"
-#include "attn/exp.h"
-#include "quant/kv_tile.h"
+#include "simd/half.h"
+#include "simd/math.h"
 
 namespace weir {
 namespace {
 
 float Widen(float value) { return value; }
-float Widen(uint16_t bits) { return ValueOfHalf(bits); }
+float Widen(uint16_t bits) { return HalfToFloat(bits); }
 
 template <class B>
 void Multiply(const Product<B>& product) {
@@ -29,13 +29,12 @@ void Multiply(const Product<B>& product) {
 
 SoftmaxStats Softmax(float* scores, uint32_t begin, uint32_t end, float softcap) {
   if (softcap != 0.0F) {
-    const float inverse = 1.0F / softcap;
-    for (uint32_t j = begin; j < end; ++j) scores[j] = softcap * TanhScalar(scores[j] * inverse);
+    for (uint32_t j = begin; j < end; ++j) scores[j] = softcap * Tanh(scores[j] / softcap);
   }
   const float max = *std::max_element(scores + begin, scores + end);
   float lanes[16] = {};
   for (uint32_t j = begin; j < end; ++j) {
-    scores[j] = ExpScalar(scores[j] - max);
+    scores[j] = Exp(scores[j] - max);
     lanes[j % 16] += scores[j];
   }
   for (uint32_t step = 8; step > 0; step /= 2) {
@@ -52,8 +51,8 @@ void Fold(SoftmaxStats& into, float* into_out, const SoftmaxStats& stats, const 
     return;
   }
   const float max = std::max(into.max, stats.max);
-  const float left = ExpScalar(into.max - max);
-  const float right = ExpScalar(stats.max - max);
+  const float left = Exp(into.max - max);
+  const float right = Exp(stats.max - max);
   into = {max, std::fma(stats.sum, right, into.sum * left)};
   for (size_t i = 0; i < count; ++i) into_out[i] = std::fma(out[i], right, into_out[i] * left);
 }
@@ -62,21 +61,17 @@ void WidenRows(const uint16_t* from, size_t from_stride, float* to, size_t to_st
                uint32_t columns) {
   for (uint32_t row = 0; row < rows; ++row) {
     for (uint32_t n = 0; n < columns; ++n) {
-      to[row * to_stride + n] = ValueOfHalf(from[row * from_stride + n]);
+      to[row * to_stride + n] = HalfToFloat(from[row * from_stride + n]);
     }
   }
 }
 
 }  // namespace
 
-const AttentionKernels& ScalarAttentionKernels() {
-  static constexpr AttentionKernels kKernels = {.name = "scalar",
-                                                .multiply_half = Multiply<uint16_t>,
-                                                .multiply_float = Multiply<float>,
-                                                .softmax = Softmax,
-                                                .fold = Fold,
-                                                .widen = WidenRows};
-  return kKernels;
-}
+const AttentionKernels kScalarAttentionKernels = {.multiply_half = Multiply<uint16_t>,
+                                                  .multiply_float = Multiply<float>,
+                                                  .softmax = Softmax,
+                                                  .fold = Fold,
+                                                  .widen = WidenRows};
 
 }  // namespace weir

@@ -129,23 +129,15 @@ class Machine {
   }
 
   static std::vector<float> KeysOf(const TilePlanes& planes, const KvGroup& group, uint32_t slot) {
-    const auto* plane = reinterpret_cast<const uint16_t*>(planes.keys);
-    std::vector<float> row;
-    for (uint32_t i = 0; i < group.kv_heads * group.k_dim; ++i) {
-      row.push_back(ValueOfHalf(plane[i * 128 + slot]));
-    }
+    std::vector<float> row(size_t{group.kv_heads} * group.k_dim);
+    ReadKeyRow(group.format, planes.keys, group.kv_heads, group.k_dim, slot, row);
     return row;
   }
 
   static std::vector<float> ValuesOf(const TilePlanes& planes, const KvGroup& group,
                                      uint32_t slot) {
-    const auto* plane = reinterpret_cast<const uint16_t*>(planes.values);
-    std::vector<float> row;
-    for (uint32_t head = 0; head < group.kv_heads; ++head) {
-      for (uint32_t d = 0; d < group.v_dim; ++d) {
-        row.push_back(ValueOfHalf(plane[(head * 128 + slot) * group.v_dim + d]));
-      }
-    }
+    std::vector<float> row(size_t{group.kv_heads} * group.v_dim);
+    ReadValueRow(group.format, planes.values, group.kv_heads, group.v_dim, slot, row);
     return row;
   }
 

@@ -1,18 +1,64 @@
 #include "quant/kv_tile.h"
 
-#include <bit>
+#include <algorithm>
 
 #include "base/check.h"
+#include "simd/half.h"
+#include "simd/isa.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "quant/kv_tile.cc"
+#include "simd/foreach_isa-inl.h"
+//
+#include "hwy/highway.h"
+
+#if WEIR_VECTOR_ISA
+WEIR_BEFORE_VECTOR_NAMESPACE();
+namespace weir::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+const hn::CappedTag<float, 16> df;
+
+// Writes a multiple of 16 halves; `from` and `to` have room for it.
+void NarrowRow(const float* from, uint32_t count, uint16_t* to) {
+  const hn::Rebind<hwy::float16_t, decltype(df)> half;
+  const auto highest = hn::Set(df, 65504.0F);
+  for (uint32_t i = 0; i < count; i += hn::Lanes(df)) {
+    const auto value = hn::LoadU(df, from + i);
+    // The order of operands lets NaN through.
+    const auto clamped = hn::Max(hn::Neg(highest), hn::Min(highest, value));
+    hn::StoreU(hn::DemoteTo(half, clamped), half, reinterpret_cast<hwy::float16_t*>(to + i));
+  }
+}
+
+}  // namespace weir::HWY_NAMESPACE
+WEIR_AFTER_VECTOR_NAMESPACE();
+#endif  // WEIR_VECTOR_ISA
+
+#if HWY_ONCE
 namespace weir {
 namespace {
 
-constexpr uint32_t kSignBit = 0x80000000;
-constexpr uint32_t kHalfMaxAsFloatBits = 0x477FE000;        // 65504
-constexpr uint32_t kHalfNormalMinAsFloatBits = 0x38800000;  // 2^-14
-constexpr uint32_t kInfinityBits = 0x7F800000;
+void NarrowRow(const float* from, uint32_t count, uint16_t* to) {
+  for (uint32_t i = 0; i < count; ++i) to[i] = FloatToHalf(from[i]);
+}
 
-uint16_t* HalfPlane(std::byte* plane) { return reinterpret_cast<uint16_t*>(plane); }
+// Hands `row` on in pieces of at most 64 halves: use(first element, halves).
+template <class Use>
+void ForEachPiece(std::span<const float> row, const Use& use) {
+  constexpr size_t kPiece = 64;
+  const auto narrow = WEIR_CHOOSE(NarrowRow, NarrowRow);
+  uint16_t halves[kPiece];
+  size_t at = 0;
+  for (; at + kPiece <= row.size(); at += kPiece) {
+    narrow(row.data() + at, kPiece, halves);
+    use(at, std::span<const uint16_t>(halves));
+  }
+  if (at == row.size()) return;
+  const std::span<const float> rest = row.subspan(at);
+  NarrowRow(rest.data(), static_cast<uint32_t>(rest.size()), halves);
+  use(at, std::span<const uint16_t>(halves).first(rest.size()));
+}
 
 }  // namespace
 
@@ -26,50 +72,45 @@ uint64_t PlaneBytes(KvFormat format, uint32_t heads, uint32_t dim) {
   return uint64_t{heads} * dim * kTileTokens * sizeof(uint16_t);
 }
 
-uint16_t HalfBitsOf(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = (bits & kSignBit) >> 16;
-  uint32_t magnitude = bits & ~kSignBit;
-  if (magnitude > kInfinityBits) return static_cast<uint16_t>(sign | 0x7E00);  // NaN
-  if (magnitude > kHalfMaxAsFloatBits) magnitude = kHalfMaxAsFloatBits;
-  if (magnitude < kHalfNormalMinAsFloatBits) {
-    // Adding 0.5 leaves steps of 2^-24, f16's subnormal step: the addition itself rounds.
-    const float rounded = std::bit_cast<float>(magnitude) + 0.5F;
-    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) - 0x3F000000));
-  }
-  const uint32_t odd = (magnitude >> 13) & 1;  // ties go to the even neighbour
-  const uint32_t rounded = magnitude + 0xFFF + odd;
-  return static_cast<uint16_t>(sign | ((rounded >> 13) - (112U << 10)));
-}
-
-float ValueOfHalf(uint16_t bits) {
-  const uint32_t sign = uint32_t{bits & 0x8000U} << 16;
-  const uint32_t exponent = (bits >> 10) & 0x1F;
-  const uint32_t mantissa = bits & 0x3FFU;
-  if (exponent == 0) {  // subnormal: mantissa steps of 2^-24, exact in f32
-    const auto magnitude = std::bit_cast<uint32_t>(static_cast<float>(mantissa) * 0x1p-24F);
-    return std::bit_cast<float>(sign | magnitude);
-  }
-  const uint32_t float_exponent = exponent == 0x1F ? 0xFF : exponent + 112;
-  return std::bit_cast<float>(sign | (float_exponent << 23) | (mantissa << 13));
-}
-
-void WriteKeyRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
-                 uint32_t slot, std::byte* plane) {
+void WriteKeyRow([[maybe_unused]] KvFormat format, std::span<const float> row,
+                 [[maybe_unused]] uint32_t heads, [[maybe_unused]] uint32_t dim, uint32_t slot,
+                 std::byte* plane) {
   WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
-  (void)format, (void)heads, (void)dim;
-  uint16_t* out = HalfPlane(plane) + slot;
-  for (size_t i = 0; i < row.size(); ++i) out[i * kTileTokens] = HalfBitsOf(row[i]);
+  uint16_t* column = reinterpret_cast<uint16_t*>(plane) + slot;
+  ForEachPiece(row, [column](size_t first, std::span<const uint16_t> halves) {
+    for (size_t i = 0; i < halves.size(); ++i) column[(first + i) * kTileTokens] = halves[i];
+  });
 }
 
-void WriteValueRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
-                   uint32_t slot, std::byte* plane) {
+void WriteValueRow([[maybe_unused]] KvFormat format, std::span<const float> row, uint32_t heads,
+                   uint32_t dim, uint32_t slot, std::byte* plane) {
   WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
-  (void)format;
   for (uint32_t head = 0; head < heads; ++head) {
-    uint16_t* out = HalfPlane(plane) + (size_t{head} * kTileTokens + slot) * dim;
-    for (uint32_t d = 0; d < dim; ++d) out[d] = HalfBitsOf(row[size_t{head} * dim + d]);
+    uint16_t* out = reinterpret_cast<uint16_t*>(plane) + (size_t{head} * kTileTokens + slot) * dim;
+    ForEachPiece(row.subspan(size_t{head} * dim, dim),
+                 [out](size_t first, std::span<const uint16_t> halves) {
+                   std::copy(halves.begin(), halves.end(), out + first);
+                 });
+  }
+}
+
+void ReadKeyRow([[maybe_unused]] KvFormat format, const std::byte* plane,
+                [[maybe_unused]] uint32_t heads, [[maybe_unused]] uint32_t dim, uint32_t slot,
+                std::span<float> row) {
+  WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
+  const auto* column = reinterpret_cast<const uint16_t*>(plane) + slot;
+  for (size_t i = 0; i < row.size(); ++i) row[i] = HalfToFloat(column[i * kTileTokens]);
+}
+
+void ReadValueRow([[maybe_unused]] KvFormat format, const std::byte* plane, uint32_t heads,
+                  uint32_t dim, uint32_t slot, std::span<float> row) {
+  WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
+  for (uint32_t head = 0; head < heads; ++head) {
+    const auto* from =
+        reinterpret_cast<const uint16_t*>(plane) + (size_t{head} * kTileTokens + slot) * dim;
+    for (uint32_t d = 0; d < dim; ++d) row[size_t{head} * dim + d] = HalfToFloat(from[d]);
   }
 }
 
 }  // namespace weir
+#endif  // HWY_ONCE

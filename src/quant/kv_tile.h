@@ -32,8 +32,10 @@ void WriteKeyRow(KvFormat format, std::span<const float> row, uint32_t heads, ui
 void WriteValueRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
                    uint32_t slot, std::byte* plane);
 
-// One element of an f16 plane: what writing stores, what attention reads.
-[[nodiscard]] uint16_t HalfBitsOf(float value);
-[[nodiscard]] float ValueOfHalf(uint16_t bits);
+// Reads a row back, as attention sees it. row: [heads, dim] f32, overwritten.
+void ReadKeyRow(KvFormat format, const std::byte* plane, uint32_t heads, uint32_t dim,
+                uint32_t slot, std::span<float> row);
+void ReadValueRow(KvFormat format, const std::byte* plane, uint32_t heads, uint32_t dim,
+                  uint32_t slot, std::span<float> row);
 
 }  // namespace weir
