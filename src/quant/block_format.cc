@@ -1,5 +1,8 @@
 #include "quant/block_format.h"
 
+#include <array>
+#include <cstring>
+
 #include "base/check.h"
 
 namespace weir {
@@ -13,10 +16,22 @@ void UnpackNibbles(const uint8_t* nibbles, uint8_t* codes) {
   }
 }
 
+// kFifthBits[b] has bit i of b as bit 4 of its byte i.
+constexpr std::array<uint64_t, 256> kFifthBits = [] {
+  std::array<uint64_t, 256> table = {};
+  for (uint64_t byte = 0; byte < 256; ++byte) {
+    for (uint64_t i = 0; i < 8; ++i) table[byte] |= (byte >> i & 1U) << (8 * i + 4);
+  }
+  return table;
+}();
+
 // Bit i of `high` is bit 4 of code i.
 void AddFifthBits(const uint8_t* high, uint8_t* codes) {
-  for (size_t i = 0; i < 32; ++i) {
-    codes[i] = static_cast<uint8_t>(codes[i] | (high[i / 8] >> (i % 8) & 1U) << 4);
+  for (size_t byte = 0; byte < 4; ++byte) {
+    uint64_t eight;
+    std::memcpy(&eight, codes + byte * 8, 8);
+    eight |= kFifthBits[high[byte]];
+    std::memcpy(codes + byte * 8, &eight, 8);
   }
 }
 

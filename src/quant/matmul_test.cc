@@ -114,6 +114,13 @@ std::string TypeName(const testing::TestParamInfo<WeightType>& param) {
   return std::string(InfoOf(param.param).name);
 }
 
+class QuantizedMatMulOf : public testing::TestWithParam<WeightType> {
+ protected:
+  ThreadPool pool_{2};
+};
+INSTANTIATE_TEST_SUITE_P(QuantizedTypes, QuantizedMatMulOf,
+                         testing::ValuesIn(std::span(kAllTypes).subspan(3)), TypeName);
+
 class MatMulOf : public testing::TestWithParam<WeightType> {
  protected:
   // Columns that this type allows, the widest K of the demo models among them.
@@ -207,9 +214,8 @@ TEST_P(MatMulOf, EveryIsaHasTheScalarBits) {
 }
 
 // The largest codes of both signs: an 8-bit sum that saturates at 16 bits would show here.
-TEST_P(MatMulOf, ExtremeCodesDoNotSaturate) {
+TEST_P(QuantizedMatMulOf, ExtremeCodesDoNotSaturate) {
   const IsaGuard guard;
-  if (!IsQuantized(GetParam())) GTEST_SKIP() << "has no codes";
   const uint32_t cols = 256;
   for (const uint8_t fill : {0x00, 0x7f, 0x80, 0xff}) {
     Matrix matrix = RandomMatrix(GetParam(), 16, cols, 8);
@@ -278,6 +284,53 @@ TEST_P(MatMulOf, PackingTakesTheBytesOfTheFile) {
   const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
   EXPECT_GE(packed.bytes(), matrix.bytes.size());
   EXPECT_LE(packed.bytes(), matrix.bytes.size() * 101 / 100);
+}
+
+TEST(Activations, BlocksHoldCodesScaleAndSumsOfInterleavedRows) {
+  // Row 0: 127, 63.5 (halfway between codes 63 and 64: even), -127, then ones; scale 1.
+  // Row 1: ten times that.
+  std::vector<float> values(64, 1.0F);
+  values[0] = 127.0F;
+  values[1] = 63.5F;
+  values[2] = -127.0F;
+  for (size_t i = 0; i < 32; ++i) values[32 + i] = values[i] * 10.0F;
+  const IsaGuard guard;
+  for (const Isa isa : SupportedIsas()) {
+    ASSERT_TRUE(ForceIsa(isa));
+    ThreadPool pool(1);
+    Activations x;
+    x.Set(values.data(), 2, 32);
+    x.Quantize(pool);
+    ASSERT_EQ(x.row_block_count(), 1U);
+    ASSERT_EQ(x.RowsOf(0), 2U);
+    const ActivationBlock* blocks = x.BlocksOf(0);
+    for (size_t row = 0; row < 2; ++row) {
+      EXPECT_EQ(blocks[row].scale, row == 0 ? 1.0F : 10.0F);
+      EXPECT_EQ(blocks[row].codes[0], 127);
+      EXPECT_EQ(blocks[row].codes[1], 64);
+      EXPECT_EQ(blocks[row].codes[2], -127);
+      EXPECT_EQ(blocks[row].codes[31], 1);
+      EXPECT_EQ(blocks[row].minus_low_sum, -(127 + 64 - 127 + 13));
+      EXPECT_EQ(blocks[row].minus_sum, -(127 + 64 - 127 + 29));
+      EXPECT_EQ(blocks[row].scaled_sum, blocks[row].scale * 93.0F);
+    }
+  }
+}
+
+TEST(Activations, RowBlocksFollowEachOther) {
+  ThreadPool pool(1);
+  std::vector<float> values(19 * 64, 0.0F);
+  for (size_t row = 0; row < 19; ++row) values[row * 64 + 32] = static_cast<float>(row);
+  Activations x;
+  x.Set(values.data(), 19, 64);
+  x.Quantize(pool);
+  ASSERT_EQ(x.row_block_count(), 3U);
+  EXPECT_EQ(x.RowsOf(2), 3U);
+  for (uint32_t row = 0; row < 19; ++row) {
+    const uint32_t rows = x.RowsOf(row / 8);
+    const ActivationBlock& second = x.BlocksOf(row / 8)[rows + row % 8];
+    EXPECT_EQ(second.scale, static_cast<float>(row) / 127.0F) << row;
+  }
 }
 
 TEST(MatMul, WritesOnlyItsOutputsOfAWiderRow) {

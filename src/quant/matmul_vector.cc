@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "quant/matmul_vector.cc"
 #include "simd/foreach_isa-inl.h"
 //
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "quant/packed_reader-inl.h"
 #include "simd/dot-inl.h"
@@ -84,6 +85,7 @@ void MultiplyRows(const GroupProduct& product, uint32_t first) {
     for (uint32_t m = 0; m < kRows; ++m) acc[m] = hn::Zero(df);
     const ActivationBlock* x = product.x + first;
     for (size_t block = 0; block < block_count; ++block, x += product.rows) {
+      if constexpr (kRows == 1) reader.Prefetch(block);
       AddBlock<Reader, kRows>(reader, block, part, x, acc);
     }
     WEIR_UNROLL
@@ -115,9 +117,10 @@ struct FloatRows {
       for (uint32_t m = 0; m < kRows; ++m) acc[m] = hn::Zero(df);
       const std::byte* weights = product.weights + part * kLanes * sizeof(Element);
       for (size_t col = 0; col < product.cols; ++col, weights += kGroupRows * sizeof(Element)) {
+        if constexpr (kRows == 1) hwy::Prefetch(weights + kPrefetchBytes);
         const VF w = LoadFloats<Element>(weights);
         WEIR_UNROLL
-        for (uint32_t m = 0; m < kRows; ++m) {
+        for (size_t m = 0; m < kRows; ++m) {
           acc[m] = hn::MulAdd(w, hn::Set(df, x[m * product.cols + col]), acc[m]);
         }
       }

@@ -13,6 +13,7 @@
 #endif
 // clang-format on
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "quant/packed_layout.h"
 #include "simd/dot-inl.h"
@@ -30,6 +31,10 @@ using VI32 = hn::VFromD<decltype(di32)>;
 using VU8 = hn::VFromD<decltype(du8)>;
 constexpr size_t kLanes = hn::MaxLanes(df);
 constexpr size_t kParts = kGroupRows / kLanes;
+
+// How far ahead of the arithmetic one activation row reads weights. 2026-11, Sapphire Rapids, 1
+// core, L3: Q4_0 10 GB/s without, 16 at 8 KiB, 25 at 12 KiB, less from 20 KiB on.
+constexpr size_t kPrefetchBytes = 12 << 10;
 
 HWY_INLINE VF LoadHalves(const std::byte* halves) {
   const hn::Rebind<hwy::float16_t, decltype(df)> df16;
@@ -73,6 +78,14 @@ class PackedReader {
       : codes_(reinterpret_cast<const uint8_t*>(group)),
         scales_(group + static_cast<size_t>(cols / kBlockCols) * kCodeBytes) {}
 
+  // Asks for the bytes that lie kPrefetchBytes ahead of this block's share of the group, in the
+  // groups that follow too. For one activation row only: more rows are bound by arithmetic.
+  HWY_INLINE void Prefetch(size_t block) const {
+    const uint8_t* at = codes_ + block * kBlockBytes + kPrefetchBytes;
+    WEIR_UNROLL
+    for (size_t line = 0; line < kBlockBytes; line += 64) hwy::Prefetch(at + line);
+  }
+
   // What the block's quads share; then Quad(high, block, part, q) for q = 0..7.
   struct HighBits {
     VU8 bits[2];
@@ -100,8 +113,6 @@ class PackedReader {
   }
 
   [[nodiscard]] HWY_INLINE Scales LoadScales(size_t block, size_t part) const {
-    constexpr bool kSuper =
-        kFormat.scale_kind == ScaleKind::kK || kFormat.scale_kind == ScaleKind::kK16;
     const std::byte* at =
         scales_ + (kSuper ? block / 8 : block) * PackedScaleBytes(kFormat.scale_kind);
     const VF d = LoadHalves(at + part * kLanes * 2);
@@ -121,7 +132,11 @@ class PackedReader {
 
  private:
   static constexpr uint32_t kBits = kFormat.code_bits;
+  static constexpr bool kSuper =
+      kFormat.scale_kind == ScaleKind::kK || kFormat.scale_kind == ScaleKind::kK16;
   static constexpr size_t kCodeBytes = 64 * kBits;
+  static constexpr size_t kBlockBytes =  // codes and scales
+      kCodeBytes + PackedScaleBytes(kFormat.scale_kind) / (kSuper ? 8 : 1);
 
   // Bytes shifted left by `left` - `right`; bits that cross bytes are for the caller to mask.
   static HWY_INLINE VU8 Shift(VU8 bytes, size_t left, size_t right) {
@@ -146,6 +161,7 @@ class PanelReader {
   PanelReader(const std::byte* panel, uint32_t /*cols*/)
       : panel_(reinterpret_cast<const PanelBlock*>(panel)) {}
 
+  HWY_INLINE void Prefetch(size_t) const {}
   struct HighBits {};
   [[nodiscard]] HWY_INLINE HighBits High(size_t, size_t) const { return {}; }
   [[nodiscard]] HWY_INLINE VU8 Quad(HighBits, size_t block, size_t part, size_t q) const {
