@@ -29,6 +29,7 @@ struct CommandEntry {
 
 // In the order of `weir --help`.
 constexpr auto kCommands = std::to_array<CommandEntry>({
+    {"bench", "Prefill and decode speed, with llama-bench's flags and output", MakeBenchCommand},
     {"inspect", "What a GGUF file holds: metadata, groups, tensors", MakeInspectCommand},
     {"plan", "KV bytes of a model at a context length, by group", MakePlanCommand},
 });

@@ -21,6 +21,7 @@ namespace weir {
 // Runs once, after the flags were parsed.
 using Command = std::function<Result<void>()>;
 
+Command MakeBenchCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakePlanCommand(CLI::App& app);
 

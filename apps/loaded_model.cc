@@ -1,0 +1,84 @@
+#include "loaded_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/byte_count.h"
+#include "gguf_vocabulary.h"
+#include "progress_bar.h"
+#include "simd/isa.h"
+
+namespace weir {
+namespace {
+
+Result<uint32_t> ChooseContext(const LoadedModel& loaded, const ModelOptions& options,
+                               const KvCache& cache, uint64_t budget_bytes) {
+  const uint32_t trained = loaded.model.config().context_length;
+  const uint64_t held = cache.MaxSequenceTokens();
+  if (options.context_tokens == 0) return static_cast<uint32_t>(std::min<uint64_t>(trained, held));
+  if (options.context_tokens > held) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("a context of {} tokens does not fit: {} of KV memory hold {}; lower "
+                            "--ctx or raise --kv-memory",
+                            options.context_tokens, FormatByteCount(budget_bytes), held));
+  }
+  if (options.context_tokens > trained) {
+    fmt::print(stderr, "weir: context {} is beyond the {} that the model was trained for\n",
+               options.context_tokens, trained);
+  }
+  return options.context_tokens;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadedModel>> LoadModel(const ModelOptions& options) {
+  WEIR_TRY(ApplyIsa(options));
+  GgufFile file = WEIR_TRY(GgufFile::Open(options.model));
+  auto threads = std::make_unique<ThreadPool>(ThreadCount(options));
+  ProgressBar bar("loading");
+  const auto progress = [&](double fraction) { bar.Update(fraction); };
+  Model model = WEIR_TRY(Model::Load(file, *threads, progress));
+  return std::unique_ptr<LoadedModel>(
+      new LoadedModel{.id = std::filesystem::path(options.model).stem().string(),
+                      .threads = std::move(threads),
+                      .file = std::move(file),
+                      .model = std::move(model)});
+}
+
+Result<Tokenizer> LoadTokenizer(const LoadedModel& loaded) {
+  Vocabulary vocabulary = WEIR_TRY(ReadVocabulary(loaded.file));
+  Tokenizer tokenizer = WEIR_TRY(Tokenizer::Create(std::move(vocabulary)));
+  const uint32_t model_tokens = loaded.model.config().vocab_size;
+  if (tokenizer.vocab_size() > model_tokens) {
+    return Fail(ErrorCode::kCorrupt,
+                fmt::format("{}: the tokenizer has {} tokens, the model {}", loaded.file.path(),
+                            tokenizer.vocab_size(), model_tokens));
+  }
+  return tokenizer;
+}
+
+Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& options,
+                           uint32_t chunk_tokens) {
+  const KvLayout layout = loaded.model.config().Layout(KvFormat::kF16);
+  const uint64_t budget_bytes = WEIR_TRY(KvBudgetBytes(options));
+  const KvBudget budget = WEIR_TRY(SplitBudget(layout, budget_bytes, 1));
+  KvMemory memory;
+  memory.cache = std::make_unique<KvCache>(layout, budget, chunk_tokens);
+  memory.context_tokens = WEIR_TRY(ChooseContext(loaded, options, *memory.cache, budget_bytes));
+  return memory;
+}
+
+std::string DescribeStart(const LoadedModel& loaded, const KvMemory& memory) {
+  const auto bytes_of = [](const TilePool* pool) {
+    return pool == nullptr ? std::string("none") : FormatByteCount(pool->bytes());
+  };
+  return fmt::format("{} ({}, {}), {} path, {} threads, context {}, KV memory: full {}, window {}",
+                     loaded.id, loaded.model.config().architecture,
+                     FormatByteCount(loaded.model.weight_bytes()), NameOf(ChosenIsa()),
+                     loaded.threads->thread_count(), memory.context_tokens,
+                     bytes_of(memory.cache->full_pool()), bytes_of(memory.cache->window_pool()));
+}
+
+}  // namespace weir

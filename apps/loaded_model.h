@@ -1,0 +1,47 @@
+// From the flags of a command to a model in memory and pools for its KV.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "engine/engine.h"
+#include "kv/kv_cache.h"
+#include "model/gguf.h"
+#include "model/model.h"
+#include "model_options.h"
+#include "text/tokenizer.h"
+
+namespace weir {
+
+// Members borrow from those above them.
+struct LoadedModel {
+  std::string id;  // the file's name without ".gguf"
+  std::unique_ptr<ThreadPool> threads;
+  GgufFile file;
+  Model model;
+};
+
+// Maps the file, packs the weights; a progress bar meanwhile.
+[[nodiscard]] Result<std::unique_ptr<LoadedModel>> LoadModel(const ModelOptions& options);
+
+// The tokenizer of the file. kCorrupt if it makes tokens that the model does not have.
+[[nodiscard]] Result<Tokenizer> LoadTokenizer(const LoadedModel& loaded);
+
+struct KvMemory {
+  std::unique_ptr<KvCache> cache;
+  uint32_t context_tokens = 0;
+};
+
+// Pools within the budget of the options, and the context: as asked for, else the smaller of the
+// model's and what the pools hold. kInvalidArgument, with both numbers, when the context asked for
+// does not fit.
+[[nodiscard]] Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& options,
+                                         uint32_t chunk_tokens);
+
+// One line for the start: model, ISA path, threads, context, KV budget by pool.
+[[nodiscard]] std::string DescribeStart(const LoadedModel& loaded, const KvMemory& memory);
+
+}  // namespace weir
