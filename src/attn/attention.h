@@ -35,7 +35,7 @@ struct AttentionShape {
 
 // The consecutive query rows of one sequence in a step.
 struct AttentionSegment {
-  TileTable tiles;  // f16; from at or before the first tile that a row sees
+  TileTable tiles;  // from at or before the first tile that a row sees
   uint32_t first_position = 0;
   uint32_t row_count = 0;
   const float* queries = nullptr;  // [row_count, q_heads, k_dim]

@@ -156,8 +156,11 @@ void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock&
   while (block.PositionOf(begin) < tile * kTileTokens) ++begin;
   while (block.FirstKeyOf(end - 1) >= (tile + 1) * kTileTokens) --end;
 
-  const bool widen = end - begin >= kWidenFromRows || columns != shape.v_dim;
-  if (widen) {
+  bool widen = end - begin >= kWidenFromRows || columns != shape.v_dim;
+  if (table.format == KvFormat::kF32) {
+    CopyTileHead(shape, block.kv_head, planes);
+    widen = true;
+  } else if (widen) {
     kernels.widen(halves.keys, kTileTokens, keys_.data(), kTileTokens, shape.k_dim, kTileTokens);
     kernels.widen(halves.values, shape.v_dim, values_.data(), columns, kTileTokens, shape.v_dim);
   }
@@ -173,6 +176,20 @@ void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock&
   }
   FoldStates(kernels, {state.stats + begin, state.out + begin * columns}, tile_state, rows,
              columns);
+}
+
+void BlockWorkspace::CopyTileHead(const AttentionShape& shape, uint32_t kv_head,
+                                  const TilePlanes& planes) {
+  const size_t key_floats = size_t{shape.k_dim} * kTileTokens;
+  const size_t value_floats = size_t{kTileTokens} * shape.v_dim;
+  const size_t columns = PaddedColumns(shape.v_dim);
+  std::copy_n(reinterpret_cast<const float*>(planes.keys) + kv_head * key_floats, key_floats,
+              keys_.data());
+  const float* values = reinterpret_cast<const float*>(planes.values) + kv_head * value_floats;
+  for (uint32_t token = 0; token < kTileTokens; ++token) {
+    std::copy_n(values + size_t{token} * shape.v_dim, shape.v_dim,
+                values_.data() + token * columns);
+  }
 }
 
 void EmptyStates(const StateRows& state, uint32_t rows) {

@@ -78,9 +78,11 @@ class BlockWorkspace {
  private:
   void AttendTile(const AttentionKernels& kernels, const RowBlock& block, uint32_t tile,
                   const StateRows& state);
+  // f32 planes to keys_ and values_.
+  void CopyTileHead(const AttentionShape& shape, uint32_t kv_head, const TilePlanes& planes);
 
   AlignedArray<float> queries_;        // [rows, k_dim], scaled
-  AlignedArray<float> keys_;           // [k_dim, 128], one tile-head widened
+  AlignedArray<float> keys_;           // [k_dim, 128], one tile-head as f32
   AlignedArray<float> values_;         // [128, padded v_dim]
   AlignedArray<float> probabilities_;  // [rows, 128]: scores, then exp(score - max)
   StateBuffer tile_state_;

@@ -102,11 +102,14 @@ SequenceState::MutablePlanes SequenceState::PlanesOf(KvLayer layer, uint32_t til
   return {cache_.window_scratch()->KeyPlane(slot), cache_.window_scratch()->ValuePlane(slot)};
 }
 
+const KvGroup& SequenceState::GroupOf(KvLayer layer) const {
+  return layer.group == KvGroupKind::kFull ? *cache_.layout().full : *cache_.layout().window;
+}
+
 void SequenceState::Write(KvLayer layer, uint32_t position, std::span<const float> keys,
                           std::span<const float> values) {
   WEIR_DCHECK(open_ && begin_ <= position && position < end_);
-  const KvGroup& group =
-      layer.group == KvGroupKind::kFull ? *cache_.layout().full : *cache_.layout().window;
+  const KvGroup& group = GroupOf(layer);
   const MutablePlanes planes = PlanesOf(layer, position / kTileTokens);
   const uint32_t slot = position % kTileTokens;
   WriteKeyRow(group.format, keys, group.kv_heads, group.k_dim, slot, planes.keys);
@@ -124,7 +127,7 @@ TileTable SequenceState::Tiles(KvLayer layer) {
     const MutablePlanes planes = PlanesOf(layer, tile);
     table_.push_back({planes.keys, planes.values});
   }
-  return {visible.first, table_};
+  return {GroupOf(layer).format, visible.first, table_};
 }
 
 void SequenceState::EndLayer(KvLayer layer) {

@@ -49,6 +49,7 @@ class SequenceState {
     uint32_t index = 0;  // in window_ if takes_over, else in fresh_
   };
 
+  [[nodiscard]] const KvGroup& GroupOf(KvLayer layer) const;
   [[nodiscard]] MutablePlanes PlanesOf(KvLayer layer, uint32_t tile) const;
   [[nodiscard]] Result<void> CheckRoom(uint32_t full_tiles, uint32_t window_tiles) const;
   void PlanEntries();

@@ -46,6 +46,7 @@ struct TilePlanes {
 // Consecutive tiles of one layer: tiles[i] covers positions [128 (first_tile + i), +128). Rows that
 // were never written hold arbitrary bytes.
 struct TileTable {
+  KvFormat format = KvFormat::kF16;
   uint32_t first_tile = 0;
   std::span<const TilePlanes> tiles;
 };

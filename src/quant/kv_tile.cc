@@ -62,30 +62,36 @@ void ForEachPiece(std::span<const float> row, const Use& use) {
 
 }  // namespace
 
-std::string_view NameOf(KvFormat format) {
-  WEIR_CHECK(format == KvFormat::kF16);
-  return "f16";
-}
+std::string_view NameOf(KvFormat format) { return format == KvFormat::kF16 ? "f16" : "f32"; }
 
 uint64_t PlaneBytes(KvFormat format, uint32_t heads, uint32_t dim) {
-  WEIR_CHECK(format == KvFormat::kF16);
-  return uint64_t{heads} * dim * kTileTokens * sizeof(uint16_t);
+  const uint64_t element_bytes = format == KvFormat::kF16 ? sizeof(uint16_t) : sizeof(float);
+  return uint64_t{heads} * dim * kTileTokens * element_bytes;
 }
 
-void WriteKeyRow([[maybe_unused]] KvFormat format, std::span<const float> row,
-                 [[maybe_unused]] uint32_t heads, [[maybe_unused]] uint32_t dim, uint32_t slot,
-                 std::byte* plane) {
-  WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
+void WriteKeyRow(KvFormat format, std::span<const float> row, [[maybe_unused]] uint32_t heads,
+                 [[maybe_unused]] uint32_t dim, uint32_t slot, std::byte* plane) {
+  WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
+  if (format == KvFormat::kF32) {
+    float* column = reinterpret_cast<float*>(plane) + slot;
+    for (size_t i = 0; i < row.size(); ++i) column[i * kTileTokens] = row[i];
+    return;
+  }
   uint16_t* column = reinterpret_cast<uint16_t*>(plane) + slot;
   ForEachPiece(row, [column](size_t first, std::span<const uint16_t> halves) {
     for (size_t i = 0; i < halves.size(); ++i) column[(first + i) * kTileTokens] = halves[i];
   });
 }
 
-void WriteValueRow([[maybe_unused]] KvFormat format, std::span<const float> row, uint32_t heads,
-                   uint32_t dim, uint32_t slot, std::byte* plane) {
-  WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
+void WriteValueRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
+                   uint32_t slot, std::byte* plane) {
+  WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
   for (uint32_t head = 0; head < heads; ++head) {
+    if (format == KvFormat::kF32) {
+      float* out = reinterpret_cast<float*>(plane) + (size_t{head} * kTileTokens + slot) * dim;
+      std::copy_n(row.data() + size_t{head} * dim, dim, out);
+      continue;
+    }
     uint16_t* out = reinterpret_cast<uint16_t*>(plane) + (size_t{head} * kTileTokens + slot) * dim;
     ForEachPiece(row.subspan(size_t{head} * dim, dim),
                  [out](size_t first, std::span<const uint16_t> halves) {
@@ -94,18 +100,28 @@ void WriteValueRow([[maybe_unused]] KvFormat format, std::span<const float> row,
   }
 }
 
-void ReadKeyRow([[maybe_unused]] KvFormat format, const std::byte* plane,
-                [[maybe_unused]] uint32_t heads, [[maybe_unused]] uint32_t dim, uint32_t slot,
-                std::span<float> row) {
-  WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
+void ReadKeyRow(KvFormat format, const std::byte* plane, [[maybe_unused]] uint32_t heads,
+                [[maybe_unused]] uint32_t dim, uint32_t slot, std::span<float> row) {
+  WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
+  if (format == KvFormat::kF32) {
+    const float* column = reinterpret_cast<const float*>(plane) + slot;
+    for (size_t i = 0; i < row.size(); ++i) row[i] = column[i * kTileTokens];
+    return;
+  }
   const auto* column = reinterpret_cast<const uint16_t*>(plane) + slot;
   for (size_t i = 0; i < row.size(); ++i) row[i] = HalfToFloat(column[i * kTileTokens]);
 }
 
-void ReadValueRow([[maybe_unused]] KvFormat format, const std::byte* plane, uint32_t heads,
-                  uint32_t dim, uint32_t slot, std::span<float> row) {
-  WEIR_DCHECK(format == KvFormat::kF16 && row.size() == size_t{heads} * dim && slot < kTileTokens);
+void ReadValueRow(KvFormat format, const std::byte* plane, uint32_t heads, uint32_t dim,
+                  uint32_t slot, std::span<float> row) {
+  WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
   for (uint32_t head = 0; head < heads; ++head) {
+    if (format == KvFormat::kF32) {
+      const float* from =
+          reinterpret_cast<const float*>(plane) + (size_t{head} * kTileTokens + slot) * dim;
+      std::copy_n(from, dim, row.data() + size_t{head} * dim);
+      continue;
+    }
     const auto* from =
         reinterpret_cast<const uint16_t*>(plane) + (size_t{head} * kTileTokens + slot) * dim;
     for (uint32_t d = 0; d < dim; ++d) row[size_t{head} * dim + d] = HalfToFloat(from[d]);

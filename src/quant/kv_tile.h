@@ -3,6 +3,7 @@
 // f16 planes (both coded on write: a row is final once written):
 //   K  [kv_head][k_dim][128]   dimension-major: scores of 16 tokens fill one vector
 //   V  [kv_head][128][v_dim]   token-major: outputs of 16 dimensions fill one vector
+// f32 planes: the same without rounding; what tests compare 16 bits with.
 // Conversion f32 -> f16 rounds to nearest even; beyond f16's range becomes +-65504 (counted
 // nowhere: trained models stay far inside). NaN stays NaN.
 //
@@ -18,7 +19,7 @@ namespace weir {
 
 inline constexpr uint32_t kTileTokens = 128;
 
-enum class KvFormat : uint8_t { kF16 };
+enum class KvFormat : uint8_t { kF16, kF32 };
 
 [[nodiscard]] std::string_view NameOf(KvFormat format);
 
