@@ -165,8 +165,8 @@ TEST_P(MatMulOf, StaysWithinTheBoundOfAnF64Reference) {
 
 TEST_P(MatMulOf, ARowHasTheSameBitsAloneAndInABatchAndOnAnyThreads) {
   const IsaGuard guard;
-  const uint32_t cols = Columns().back();
-  const Matrix matrix = RandomMatrix(GetParam(), 75, cols, 3);
+  const uint32_t cols = Columns()[Columns().size() - 2];
+  const Matrix matrix = RandomMatrix(GetParam(), 35, cols, 3);
   const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
   const uint32_t rows = 29;
   const auto values = RandomValues(static_cast<size_t>(rows) * cols, 4);
@@ -174,7 +174,7 @@ TEST_P(MatMulOf, ARowHasTheSameBitsAloneAndInABatchAndOnAnyThreads) {
     SCOPED_TRACE(NameOf(isa));
     ASSERT_TRUE(ForceIsa(isa));
     const auto whole = Multiply(packed, values, rows, pool_);
-    for (const uint32_t batch : {1, 2, 3, 5, 7, 8, 9, 13, 16, 23}) {
+    for (const uint32_t batch : {1, 2, 3, 7, 8, 9, 16, 23}) {
       ThreadPool pool(1 + batch % 3);
       for (uint32_t first = 0; first < rows; first += batch) {
         const uint32_t count = std::min(batch, rows - first);
