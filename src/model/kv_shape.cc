@@ -8,6 +8,9 @@
 namespace weir {
 namespace {
 
+// All heads of one position. Bounds the bytes of any context below 2^63.
+constexpr uint64_t kMaxRow = 1 << 20;
+
 // What files leave unsaid about windows.
 struct WindowHabit {
   std::string_view architecture;
@@ -131,6 +134,10 @@ Result<std::vector<GroupShape>> ReadLayerShapes(const ConfigKeys& keys, uint32_t
     const uint32_t even_dim = hidden % shape.q_heads == 0 ? hidden / shape.q_heads : 0;
     shape.k_dim = WEIR_TRY(ReadDim(keys, "attention.key_length", of_window, even_dim));
     shape.v_dim = WEIR_TRY(ReadDim(keys, "attention.value_length", of_window, even_dim));
+    if (uint64_t{shape.q_heads} * std::max(shape.k_dim, shape.v_dim) > kMaxRow) {
+      return keys.Corrupt(fmt::format("layer {}: {} heads of {} and {} dimensions are beyond {}",
+                                      layer, shape.q_heads, shape.k_dim, shape.v_dim, kMaxRow));
+    }
     shapes.push_back(shape);
   }
   return shapes;
