@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/unicode_additions.h"
 
 namespace weir {
 namespace {
@@ -24,20 +25,21 @@ namespace {
 #define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LEAD "[^\\r\\n\\p{L}\\p{N}]?"
 
-constexpr const char* kGpt2[] = {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" WS
+constexpr const char* kGpt2[] = {"'s|'t|'re|'ve|'m|'ll|'d| ?[\\p{L}]+| ?[\\p{N}]+| ?[^" WS
                                  "\\p{L}\\p{N}]+|" SPACES};
-constexpr const char* kSingleDigits[] = {"\\p{N}", kGpt2[0]};
-constexpr const char* kLlama3[] = {CONTRACTION "|" LEAD "\\p{L}+|\\p{N}{1,3}| ?[^" WS
+constexpr const char* kSingleDigits[] = {"[\\p{N}]", kGpt2[0]};
+constexpr const char* kLlama3[] = {CONTRACTION "|" LEAD "[\\p{L}]+|[\\p{N}]{1,3}| ?[^" WS
                                                "\\p{L}\\p{N}]+[\\r\\n]*|" LINE_ENDS "|" SPACES};
-constexpr const char* kQwen2[] = {CONTRACTION "|" LEAD "\\p{L}+|\\p{N}| ?[^" WS
+constexpr const char* kQwen2[] = {CONTRACTION "|" LEAD "[\\p{L}]+|[\\p{N}]| ?[^" WS
                                               "\\p{L}\\p{N}]+[\\r\\n]*|" LINE_ENDS "|" SPACES};
 constexpr const char* kGpt4o[] = {LEAD UPPER "*" LOWER "+" CONTRACTION "?|" LEAD UPPER "+" LOWER
-                                             "*" CONTRACTION "?|\\p{N}{1,3}| ?[^" WS
+                                             "*" CONTRACTION "?|[\\p{N}]{1,3}| ?[^" WS
                                              "\\p{L}\\p{N}]+[\\r\\n/]*|" LINE_ENDS "|" SPACES};
-constexpr const char* kTekken[] = {LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER "*|\\p{N}| ?[^" WS
+constexpr const char* kTekken[] = {LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER
+                                              "*|[\\p{N}]| ?[^" WS
                                               "\\p{L}\\p{N}]+[\\r\\n/]*|" LINE_ENDS "|" SPACES};
 constexpr const char* kDeepseek3[] = {
-    "\\p{N}{1,3}", "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+",
+    "[\\p{N}]{1,3}", "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+",
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?"
     "[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|" LINE_ENDS "|" SPACES};
 
@@ -112,15 +114,36 @@ struct Matcher {
   }
 };
 
-Result<Pattern> Compile(const char* text, PreTokenizer::Engine engine) {
+// `pattern` with the newer characters beside each property that they have.
+std::string WithNewCharacters(std::string_view pattern) {
+  std::string result;
+  while (!pattern.empty()) {
+    const size_t begin = pattern.find("\\p{");
+    const size_t end =
+        begin == std::string_view::npos ? pattern.size() : pattern.find('}', begin) + 1;
+    result += pattern.substr(0, end);
+    const std::string_view property =
+        begin == std::string_view::npos ? "" : pattern.substr(begin, end - begin);
+    for (const UnicodeAddition& addition : kUnicodeAdditions) {
+      const bool is_letter = property == "\\p{L}" && addition.property.starts_with("\\p{L");
+      if (is_letter || property == addition.property) result += addition.ranges;
+    }
+    pattern.remove_prefix(end);
+  }
+  return result;
+}
+
+Result<Pattern> Compile(const char* pattern, PreTokenizer::Engine engine) {
+  const std::string text = WithNewCharacters(pattern);
   int error = 0;
   PCRE2_SIZE offset = 0;
   std::unique_ptr<pcre2_code, FreeCode> code(
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text), PCRE2_ZERO_TERMINATED,
-                    PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr));
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), PCRE2_UTF | PCRE2_UCP,
+                    &error, &offset, nullptr));
   if (!code) {
-    return Fail(ErrorCode::kUnsupported,
-                fmt::format("pre-tokeniser pattern {}: PCRE2 error {} at {}", text, error, offset));
+    return Fail(
+        ErrorCode::kUnsupported,
+        fmt::format("pre-tokeniser pattern {}: PCRE2 error {} at {}", pattern, error, offset));
   }
   if (engine == PreTokenizer::Engine::kJit &&
       pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE) != 0) {
