@@ -38,6 +38,10 @@ struct Product {
   uint32_t inner = 0;
   uint32_t columns = 0;
   ProductStart start = ProductStart::kSet;
+  // What the caller reads next: fetched towards L2 meanwhile (f16 only, no effect on results).
+  // One row of attention is bound by memory, and the next plane is somewhere else.
+  const B* ahead = nullptr;
+  size_t ahead_count = 0;
 };
 
 struct AttentionKernels {

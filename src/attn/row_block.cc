@@ -31,6 +31,7 @@ struct Operands {
   const T* keys;    // [k_dim, 128]
   const T* values;  // [128, value_stride]
   size_t value_stride;
+  const T* next_keys = nullptr;  // those of the next tile, null if this thread reads none
 };
 
 void Multiply(const AttentionKernels& kernels, const Product<uint16_t>& product) {
@@ -61,9 +62,12 @@ void AttendRows(const AttentionKernels& kernels, const RowBlock& block, uint32_t
                                .c_stride = kTileTokens,
                                .rows = rows,
                                .inner = shape.k_dim,
-                               .columns = last.end - begin});
+                               .columns = last.end - begin,
+                               .ahead = tile_head.values,
+                               .ahead_count = last.end * tile_head.value_stride});
 
   std::fill_n(state.out, rows * columns, 0.0F);
+  const size_t next_count = tile_head.next_keys == nullptr ? 0 : shape.k_dim * kTileTokens;
   const auto mix = [&](uint32_t row, uint32_t row_count, SlotRange slots) {
     if (slots.begin >= slots.end) return;
     Multiply(kernels, Product<T>{.a = probabilities + row * kTileTokens + slots.begin,
@@ -75,7 +79,9 @@ void AttendRows(const AttentionKernels& kernels, const RowBlock& block, uint32_t
                                  .rows = row_count,
                                  .inner = slots.end - slots.begin,
                                  .columns = shape.v_dim,
-                                 .start = ProductStart::kAdd});
+                                 .start = ProductStart::kAdd,
+                                 .ahead = tile_head.next_keys,
+                                 .ahead_count = next_count});
   };
   // Slots ascend for each row: its own before the common ones, these for all rows, its own after.
   const SlotRange common{last.begin, std::max(last.begin, first.end)};
@@ -133,22 +139,26 @@ void BlockWorkspace::AttendSplit(const AttentionKernels& kernels, const RowBlock
   const uint32_t first = std::max(split * kSplitTiles, block.FirstKeyOf(0) / kTileTokens);
   const uint32_t end = std::min((split + 1) * kSplitTiles,
                                 block.PositionOf(block.row_count() - 1) / kTileTokens + 1);
-  for (uint32_t tile = first; tile < end; ++tile) AttendTile(kernels, block, tile, state);
+  for (uint32_t tile = first; tile < end; ++tile) AttendTile(kernels, block, tile, end, state);
 }
 
 void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock& block,
-                                uint32_t tile, const StateRows& state) {
+                                uint32_t tile, uint32_t end_tile, const StateRows& state) {
   const AttentionShape& shape = *block.shape;
   const TileTable& table = block.segment->tiles;
   WEIR_DCHECK(tile >= table.first_tile && tile - table.first_tile < table.tiles.size());
-  const TilePlanes& planes = table.tiles[tile - table.first_tile];
   const size_t columns = PaddedColumns(shape.v_dim);
-  const Operands<uint16_t> halves{reinterpret_cast<const uint16_t*>(planes.keys) +
-                                      size_t{block.kv_head} * shape.k_dim * kTileTokens,
-                                  reinterpret_cast<const uint16_t*>(planes.values) +
-                                      size_t{block.kv_head} * kTileTokens * shape.v_dim,
-                                  shape.v_dim};
-  const Operands<float> floats{keys_.data(), values_.data(), columns};
+  const size_t keys_at = size_t{block.kv_head} * shape.k_dim * kTileTokens;
+  const size_t values_at = size_t{block.kv_head} * kTileTokens * shape.v_dim;
+  const TilePlanes* planes = &table.tiles[tile - table.first_tile];
+  const Operands<uint16_t> halves{
+      .keys = reinterpret_cast<const uint16_t*>(planes->keys) + keys_at,
+      .values = reinterpret_cast<const uint16_t*>(planes->values) + values_at,
+      .value_stride = shape.v_dim,
+      .next_keys = tile + 1 < end_tile ? reinterpret_cast<const uint16_t*>(planes[1].keys) + keys_at
+                                       : nullptr};
+  const Operands<float> floats{
+      .keys = keys_.data(), .values = values_.data(), .value_stride = columns};
 
   // Rows before the tile come first; rows whose window has left it come last.
   uint32_t begin = 0;
@@ -156,18 +166,13 @@ void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock&
   while (block.PositionOf(begin) < tile * kTileTokens) ++begin;
   while (block.FirstKeyOf(end - 1) >= (tile + 1) * kTileTokens) --end;
 
-  bool widen = end - begin >= kWidenFromRows || columns != shape.v_dim;
-  if (table.format == KvFormat::kF32) {
-    CopyTileHead(shape, block.kv_head, planes);
-    widen = true;
-  } else if (widen) {
-    kernels.widen(halves.keys, kTileTokens, keys_.data(), kTileTokens, shape.k_dim, kTileTokens);
-    kernels.widen(halves.values, shape.v_dim, values_.data(), columns, kTileTokens, shape.v_dim);
-  }
   const uint32_t rows = end - begin;
+  const bool as_floats =
+      table.format != KvFormat::kF16 || rows >= kWidenFromRows || columns != shape.v_dim;
   const float* queries = queries_.data() + size_t{begin} * shape.k_dim;
   const StateRows tile_state = tile_state_.At(0, columns);
-  if (widen) {
+  if (as_floats) {
+    LoadTileHead(kernels, shape, table.format, block.kv_head, *planes);
     AttendRows(kernels, block, tile, begin, rows, floats, queries, probabilities_.data(),
                tile_state);
   } else {
@@ -178,17 +183,24 @@ void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock&
              columns);
 }
 
-void BlockWorkspace::CopyTileHead(const AttentionShape& shape, uint32_t kv_head,
-                                  const TilePlanes& planes) {
-  const size_t key_floats = size_t{shape.k_dim} * kTileTokens;
-  const size_t value_floats = size_t{kTileTokens} * shape.v_dim;
+void BlockWorkspace::LoadTileHead(const AttentionKernels& kernels, const AttentionShape& shape,
+                                  KvFormat format, uint32_t kv_head, const TilePlanes& planes) {
+  const size_t keys_at = size_t{kv_head} * shape.k_dim * kTileTokens;
+  const size_t values_at = size_t{kv_head} * kTileTokens * shape.v_dim;
   const size_t columns = PaddedColumns(shape.v_dim);
-  std::copy_n(reinterpret_cast<const float*>(planes.keys) + kv_head * key_floats, key_floats,
-              keys_.data());
-  const float* values = reinterpret_cast<const float*>(planes.values) + kv_head * value_floats;
-  for (uint32_t token = 0; token < kTileTokens; ++token) {
-    std::copy_n(values + size_t{token} * shape.v_dim, shape.v_dim,
-                values_.data() + token * columns);
+  if (format == KvFormat::kF16) {
+    kernels.widen(reinterpret_cast<const uint16_t*>(planes.keys) + keys_at, kTileTokens,
+                  keys_.data(), kTileTokens, shape.k_dim, kTileTokens);
+    kernels.widen(reinterpret_cast<const uint16_t*>(planes.values) + values_at, shape.v_dim,
+                  values_.data(), columns, kTileTokens, shape.v_dim);
+    return;
+  }
+  WEIR_DCHECK(format == KvFormat::kF32);
+  const float* values = reinterpret_cast<const float*>(planes.values) + values_at;
+  std::copy_n(reinterpret_cast<const float*>(planes.keys) + keys_at,
+              size_t{shape.k_dim} * kTileTokens, keys_.data());
+  for (size_t token = 0; token < kTileTokens; ++token) {
+    std::copy_n(values + token * shape.v_dim, shape.v_dim, values_.data() + token * columns);
   }
 }
 

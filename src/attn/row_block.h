@@ -76,10 +76,12 @@ class BlockWorkspace {
   [[nodiscard]] StateRows total_state() const { return total_state_.At(0, 0); }
 
  private:
+  // One tile of [.., end_tile), the next of which is read ahead.
   void AttendTile(const AttentionKernels& kernels, const RowBlock& block, uint32_t tile,
-                  const StateRows& state);
-  // f32 planes to keys_ and values_.
-  void CopyTileHead(const AttentionShape& shape, uint32_t kv_head, const TilePlanes& planes);
+                  uint32_t end_tile, const StateRows& state);
+  // One tile-head to keys_ and values_, whatever its format.
+  void LoadTileHead(const AttentionKernels& kernels, const AttentionShape& shape, KvFormat format,
+                    uint32_t kv_head, const TilePlanes& planes);
 
   AlignedArray<float> queries_;        // [rows, k_dim], scaled
   AlignedArray<float> keys_;           // [k_dim, 128], one tile-head as f32

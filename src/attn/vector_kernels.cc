@@ -25,11 +25,25 @@ HWY_INLINE V LoadFloats(const uint16_t* from) {
   return hn::PromoteTo(df, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
 }
 
+// Walks over the halves that are needed next, as fast as a block reads those it needs now.
+struct ReadAhead {
+  const uint16_t* at;
+  const uint16_t* end;
+
+  template <size_t kHalves>
+  HWY_INLINE void Step() {
+    if (at >= end) return;
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kHalves; i += 32) __builtin_prefetch(at + i, 0, 2);
+    at += kHalves;
+  }
+};
+
 // kRows x kWide vectors of c: a's elements broadcast, b's row loaded once for all rows. The
 // accumulators stay in registers, so kRows * kWide + kWide + 1 must fit there.
 template <size_t kRows, size_t kWide, class B>
 HWY_INLINE void MultiplyBlock(const Product<B>& product, const float* HWY_RESTRICT a,
-                              const B* HWY_RESTRICT b, float* HWY_RESTRICT c) {
+                              const B* HWY_RESTRICT b, float* HWY_RESTRICT c, ReadAhead& ahead) {
   V sum[kRows][kWide];
 #pragma GCC unroll 16
   for (size_t row = 0; row < kRows; ++row) {
@@ -41,6 +55,7 @@ HWY_INLINE void MultiplyBlock(const Product<B>& product, const float* HWY_RESTRI
     }
   }
   for (uint32_t k = 0; k < product.inner; ++k, b += product.b_stride) {
+    if constexpr (sizeof(B) == 2) ahead.Step<kWide * kLanes>();
     V right[kWide];
 #pragma GCC unroll 16
     for (size_t wide = 0; wide < kWide; ++wide) right[wide] = LoadFloats(b + wide * kLanes);
@@ -64,10 +79,11 @@ HWY_INLINE void MultiplyBlock(const Product<B>& product, const float* HWY_RESTRI
 
 // The columns of one panel (kWide vectors) for all rows, kRows at a time; returns the rows done.
 template <size_t kRows, size_t kWide, class B>
-HWY_INLINE uint32_t MultiplyRows(const Product<B>& product, uint32_t row, size_t column) {
+HWY_INLINE uint32_t MultiplyRows(const Product<B>& product, uint32_t row, size_t column,
+                                 ReadAhead& ahead) {
   for (; row + kRows <= product.rows; row += kRows) {
     MultiplyBlock<kRows, kWide>(product, product.a + row * product.a_stride, product.b + column,
-                                product.c + row * product.c_stride + column);
+                                product.c + row * product.c_stride + column, ahead);
   }
   return row;
 }
@@ -75,34 +91,38 @@ HWY_INLINE uint32_t MultiplyRows(const Product<B>& product, uint32_t row, size_t
 // All columns for the rows that are left, kRows at a time, in panels of kWide vectors: a panel of b
 // stays in L1 while the rows pass.
 template <size_t kRows, size_t kWide, class B>
-HWY_NOINLINE uint32_t MultiplyPanels(const Product<B>& product, uint32_t first_row) {
+HWY_NOINLINE uint32_t MultiplyPanels(const Product<B>& product, uint32_t first_row,
+                                     ReadAhead& ahead) {
   const size_t columns = (product.columns + kLanes - 1) / kLanes * kLanes;
   size_t column = 0;
   uint32_t row = first_row;
   for (; column + kWide * kLanes <= columns; column += kWide * kLanes) {
-    row = MultiplyRows<kRows, kWide>(product, first_row, column);
+    row = MultiplyRows<kRows, kWide>(product, first_row, column, ahead);
   }
   for (; column < columns; column += kLanes) {
-    row = MultiplyRows<kRows, 1>(product, first_row, column);
+    row = MultiplyRows<kRows, 1>(product, first_row, column, ahead);
   }
   return row;
 }
 
 template <class B>
 void Multiply(const Product<B>& product) {
+  ReadAhead ahead{};
+  if constexpr (sizeof(B) == 2) ahead = {product.ahead, product.ahead + product.ahead_count};
   uint32_t row = 0;
   if constexpr (kLanes == 16) {  // 32 registers
-    if (product.rows - row >= 12) row = MultiplyPanels<12, 2>(product, row);
-    if (product.rows - row >= 6) row = MultiplyPanels<6, 4>(product, row);
-    if (product.rows - row >= 4) row = MultiplyPanels<4, 4>(product, row);
-    if (product.rows - row >= 3) row = MultiplyPanels<3, 8>(product, row);
+    if (product.rows - row >= 12) row = MultiplyPanels<12, 2>(product, row, ahead);
+    if (product.rows - row >= 6) row = MultiplyPanels<6, 4>(product, row, ahead);
+    if (product.rows - row >= 4) row = MultiplyPanels<4, 4>(product, row, ahead);
+    if (product.rows - row >= 3) row = MultiplyPanels<3, 8>(product, row, ahead);
   } else {  // 16 registers
-    if (product.rows - row >= 6) row = MultiplyPanels<6, 2>(product, row);
-    if (product.rows - row >= 4) row = MultiplyPanels<4, 2>(product, row);
-    if (product.rows - row >= 3) row = MultiplyPanels<3, 3>(product, row);
+    if (product.rows - row >= 6) row = MultiplyPanels<6, 2>(product, row, ahead);
+    if (product.rows - row >= 4) row = MultiplyPanels<4, 2>(product, row, ahead);
+    if (product.rows - row >= 3) row = MultiplyPanels<3, 3>(product, row, ahead);
   }
-  if (product.rows - row >= 2) row = MultiplyPanels < 2, kLanes == 16 ? 8 : 4 > (product, row);
-  if (product.rows - row >= 1) MultiplyPanels<1, 8>(product, row);
+  if (product.rows - row >= 2)
+    row = MultiplyPanels < 2, kLanes == 16 ? 8 : 4 > (product, row, ahead);
+  if (product.rows - row >= 1) MultiplyPanels<1, 8>(product, row, ahead);
 }
 
 // Lanes of the vector at `at` that lie in [begin, end).
