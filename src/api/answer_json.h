@@ -1,0 +1,46 @@
+// The objects that answers are made of: OpenAI's names and places.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/json_body.h"
+#include "engine/engine.h"
+
+namespace weir {
+
+enum class AnswerKind : uint8_t { kCompletion, kChat };
+
+// What every object of one answer repeats.
+struct AnswerHead {
+  AnswerKind kind = AnswerKind::kCompletion;
+  std::string id;
+  int64_t created = 0;  // seconds since 1970
+  std::string model;
+};
+
+struct Usage {
+  uint64_t prompt_tokens = 0;
+  uint64_t completion_tokens = 0;
+  uint64_t cached_tokens = 0;  // of the prompt, not computed for this request
+};
+
+[[nodiscard]] std::string_view FinishName(FinishReason reason);
+
+// The whole answer at once. `logprobs` may be null.
+[[nodiscard]] Json PlainAnswer(const AnswerHead& head, const std::string& text, Json logprobs,
+                               FinishReason reason, const Usage& usage);
+
+// Chunks of a stream, in this order: for a chat the role; text; the end; usage if asked for.
+[[nodiscard]] Json RoleChunk(const AnswerHead& head);
+[[nodiscard]] Json TextChunk(const AnswerHead& head, const std::string& text, Json logprobs);
+[[nodiscard]] Json EndChunk(const AnswerHead& head, FinishReason reason);
+[[nodiscard]] Json UsageChunk(const AnswerHead& head, const Usage& usage);
+
+// One server-sent event. JSON text holds no line ends, so one data line is enough.
+[[nodiscard]] std::string SseFrame(std::string_view data);
+inline constexpr std::string_view kSseDone = "data: [DONE]\n\n";
+
+}  // namespace weir

@@ -1,0 +1,201 @@
+#include "api/answer_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace weir {
+namespace {
+
+float Real(Fields& fields, std::string_view name, double if_absent, NumberRange range) {
+  return static_cast<float>(fields.Number(name, if_absent, range));
+}
+
+SamplingParams ReadSampling(Fields& fields, uint64_t random_seed) {
+  SamplingParams out;
+  out.temperature = Real(fields, "temperature", 1, {0, 100});
+  // 0 means "only the best": the smallest share that is still one token.
+  out.top_p = std::max(Real(fields, "top_p", 1, {0, 1}), std::numeric_limits<float>::min());
+  out.top_k = static_cast<uint32_t>(
+      std::max<int64_t>(fields.Integer("top_k", 0, -1, std::numeric_limits<int32_t>::max()), 0));
+  out.min_p = std::min(Real(fields, "min_p", 0, {0, 1}), std::nextafter(1.0F, 0.0F));
+  const NumberRange above_zero{0.01, 100};
+  out.repeat_penalty = Real(fields, "repetition_penalty", 1, above_zero);
+  out.repeat_penalty = Real(fields, "repeat_penalty", out.repeat_penalty, above_zero);
+  out.frequency_penalty = Real(fields, "frequency_penalty", 0, {-2, 2});
+  out.presence_penalty = Real(fields, "presence_penalty", 0, {-2, 2});
+  // -1 is llama.cpp's "any"; other negative seeds are seeds.
+  const Json* seed = fields.Find("seed");
+  const bool negative = seed != nullptr && seed->is_number_integer() &&
+                        !seed->is_number_unsigned() && seed->get<int64_t>() < 0;
+  if (negative) {
+    const int64_t number = fields.Integer("seed", -1, std::numeric_limits<int64_t>::min() + 1, -1);
+    out.seed = number == -1 ? random_seed : static_cast<uint64_t>(number);
+  } else {
+    out.seed = fields.Count("seed").value_or(random_seed);
+  }
+  return out;
+}
+
+std::vector<std::string> ReadStops(Fields& fields) {
+  const Json* stop = fields.Find("stop");
+  if (stop == nullptr) return {};
+  std::vector<std::string> out;
+  const auto add = [&](const Json& text) {
+    if (!text.is_string()) {
+      fields.Refuse("stop",
+                    fmt::format("must be a string or a list of strings, and has {}", KindOf(text)));
+    } else if (text.get_ref<const std::string&>().size() > kStopStringBytesMax) {
+      fields.Refuse("stop",
+                    fmt::format("a stop string may have at most {} bytes, and one has {}",
+                                kStopStringBytesMax, text.get_ref<const std::string&>().size()));
+    } else if (!text.get_ref<const std::string&>().empty()) {  // an empty one stops nothing
+      out.push_back(text.get<std::string>());
+    }
+  };
+  if (!stop->is_array()) {
+    add(*stop);
+    return out;
+  }
+  if (stop->size() > kStopStringsMax) {
+    fields.Refuse("stop", fmt::format("may have at most {} strings, and has {}", kStopStringsMax,
+                                      stop->size()));
+    return out;
+  }
+  for (const Json& text : *stop) add(text);
+  return out;
+}
+
+// A parameter that is known, changes the answer, and has only its neutral values built.
+struct Unbuilt {
+  std::string_view name;
+  std::vector<Json> neutral;
+};
+
+const std::vector<Unbuilt>& UnbuiltParameters() {
+  static const std::vector<Unbuilt> all = {
+      {"best_of", {1}},
+      {"tools", {Json::array()}},
+      {"tool_choice", {"none", "auto"}},
+      {"functions", {Json::array()}},
+      {"function_call", {"none", "auto"}},
+      {"modalities", {Json::array({"text"})}},
+      {"audio", {}},
+      {"prediction", {}},
+      {"web_search_options", {}},
+      {"suffix", {""}},
+      // of other servers
+      {"grammar", {""}},
+      {"json_schema", {}},
+      {"guided_json", {}},
+      {"guided_regex", {}},
+      {"guided_choice", {}},
+      {"guided_grammar", {}},
+      {"structured_outputs", {}},
+      {"stop_token_ids", {Json::array()}},
+      {"bad_words", {Json::array()}},
+      {"allowed_token_ids", {Json::array()}},
+      {"prompt_logprobs", {0, false}},
+      {"use_beam_search", {false}},
+      {"length_penalty", {1}},
+      {"add_generation_prompt", {true}},
+      {"continue_final_message", {false}},
+      {"typical_p", {1}},
+      {"mirostat", {0}},
+      {"dry_multiplier", {0}},
+      {"xtc_probability", {0}},
+      {"dynatemp_range", {0}},
+  };
+  return all;
+}
+
+void RefuseLogitBias(Fields& fields, const ServedModel& model) {
+  const Json* bias = fields.Find("logit_bias");
+  if (bias == nullptr || (bias->is_object() && bias->empty())) return;
+  if (!bias->is_object()) {
+    fields.Refuse("logit_bias", fmt::format("must be an object, and is {}", KindOf(*bias)));
+    return;
+  }
+  for (const auto& [token, value] : bias->items()) {
+    const bool is_id =
+        !token.empty() && token.size() < 10 &&
+        std::all_of(token.begin(), token.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+        std::stoul(token) < model.vocab_size;
+    if (!is_id || !value.is_number()) {
+      fields.Refuse("logit_bias",
+                    fmt::format("must map token ids below {} to numbers", model.vocab_size));
+      return;
+    }
+  }
+  fields.RefuseUnsupported("logit_bias", "is not supported yet");
+}
+
+void RefuseResponseFormat(Fields& fields) {
+  const Json* format = fields.Find("response_format");
+  if (format == nullptr) return;
+  if (!format->is_object()) {
+    fields.Refuse("response_format", fmt::format("must be an object, and is {}", KindOf(*format)));
+    return;
+  }
+  const auto type = format->find("type");
+  if (type == format->end() || !type->is_string()) {
+    fields.Refuse("response_format", "must have a type");
+    return;
+  }
+  const auto& name = type->get_ref<const std::string&>();
+  if (name == "text") return;
+  if (name == "json_object" || name == "json_schema") {
+    fields.RefuseUnsupported("response_format",
+                             fmt::format("type \"{}\" is not supported yet; only \"text\"", name));
+  } else {
+    fields.Refuse("response_format", "type must be \"text\"");
+  }
+}
+
+}  // namespace
+
+AnswerOptions ReadAnswerOptions(Fields& fields, uint64_t default_max_tokens, uint64_t random_seed) {
+  AnswerOptions out;
+  out.sampling = ReadSampling(fields, random_seed);
+  const uint64_t older_name = fields.Count("max_tokens").value_or(default_max_tokens);
+  out.max_tokens = fields.Count("max_completion_tokens").value_or(older_name);
+  out.min_tokens = static_cast<uint32_t>(
+      fields.Integer("min_tokens", 0, 0, std::numeric_limits<uint32_t>::max()));
+  if (out.min_tokens > out.max_tokens) {
+    fields.Refuse("min_tokens",
+                  fmt::format("is {}, above max_tokens {}", out.min_tokens, out.max_tokens));
+  }
+  out.ignore_eos = fields.Flag("ignore_eos", false);
+  out.stops = ReadStops(fields);
+  out.stream = fields.Flag("stream", false);
+  if (const Json* options = fields.Find("stream_options")) {
+    if (options->is_object()) {
+      Fields inner(*options, "stream_options.");
+      out.include_usage = inner.Flag("include_usage", false);
+      if (inner.error()) fields.Refuse("stream_options", inner.error()->message);
+    } else {
+      fields.Refuse("stream_options",
+                    fmt::format("must be an object, and is {}", KindOf(*options)));
+    }
+  }
+  return out;
+}
+
+void RefuseUnbuilt(Fields& fields, const ServedModel& model) {
+  (void)fields.Text("model");  // any name is served by the one model; other types are a mistake
+  const int64_t choices = fields.Integer("n", 1, 1, 128);
+  if (choices != 1) fields.RefuseUnsupported("n", "only one choice a request is supported yet");
+  RefuseLogitBias(fields, model);
+  RefuseResponseFormat(fields);
+  for (const Unbuilt& parameter : UnbuiltParameters()) {
+    const Json* value = fields.Find(parameter.name);
+    if (value == nullptr) continue;
+    const bool neutral = std::any_of(parameter.neutral.begin(), parameter.neutral.end(),
+                                     [&](const Json& allowed) { return *value == allowed; });
+    if (!neutral) fields.RefuseUnsupported(parameter.name, "is not supported yet");
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,61 @@
+#include "server/routes.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Route>, 8> kPaths = {{
+    {"/v1/chat/completions", Route::kChatCompletions},
+    {"/v1/completions", Route::kCompletions},
+    {"/tokenize", Route::kTokenize},
+    {"/detokenize", Route::kDetokenize},
+    {"/v1/models", Route::kModels},
+    {"/health", Route::kHealth},
+    {"/v1/health", Route::kHealth},
+    {"/metrics", Route::kMetrics},
+}};
+constexpr std::string_view kModelPrefix = "/v1/models/";
+
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    uint8_t byte = 0;
+    if (text[i] == '%' && text.size() - i > 2) {
+      const char* digits = text.data() + i + 1;
+      if (std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+        out += static_cast<char>(byte);
+        i += 2;
+        continue;
+      }
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+Target FindTarget(std::string_view target) {
+  const std::string_view path = target.substr(0, target.find_first_of("?#"));
+  for (const auto& [known, route] : kPaths) {
+    if (path == known) return {route, {}};
+  }
+  if (path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size()) {
+    return {Route::kModel, PercentDecode(path.substr(kModelPrefix.size()))};
+  }
+  return {};
+}
+
+bool TakesBody(Route route) {
+  return route == Route::kChatCompletions || route == Route::kCompletions ||
+         route == Route::kTokenize || route == Route::kDetokenize;
+}
+
+std::string_view AllowedMethods(Route route) {
+  return TakesBody(route) ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
+}
+
+}  // namespace weir

@@ -1,0 +1,107 @@
+#include "server/server_metrics.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::string_view, kOutcomeCount> kOutcomes = {
+    "stop", "length", "cancelled", "invalid", "refused", "failed"};
+
+const std::vector<double> kFirstTokenBounds = {0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
+                                               2.5,  5,     10,   20,  40,   80};
+const std::vector<double> kNextTokenBounds = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04,
+                                              0.06,  0.08,   0.1,   0.2,  0.5,  1,    2.5};
+const std::vector<double> kRequestBounds = {0.05, 0.1, 0.25, 0.5, 1,   2.5, 5,
+                                            10,   20,  40,   80,  160, 320, 640};
+
+}  // namespace
+
+std::string_view OutcomeName(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
+
+ServerMetrics::ServerMetrics(std::string_view version, std::string_view model_id)
+    : prompt_tokens_(
+          registry_.AddCounter({"weir_prompt_tokens_total",
+                                "Tokens of prompts that were read, wherever they came from."})),
+      computed_tokens_(registry_.AddCounter(
+          {"weir_computed_tokens_total", "Prompt tokens that were computed for their request."})),
+      cached_tokens_(registry_.AddCounter(
+          {"weir_cached_tokens_total", "Prompt tokens that were there already."})),
+      generated_tokens_(
+          registry_.AddCounter({"weir_generated_tokens_total", "Tokens of answers."})),
+      first_token_seconds_(registry_.AddHistogram(
+          {"weir_first_token_seconds", "From the whole request to the first token, in seconds."},
+          kFirstTokenBounds)),
+      next_token_seconds_(registry_.AddHistogram(
+          {"weir_next_token_seconds", "Between two tokens of one answer, in seconds."},
+          kNextTokenBounds)),
+      request_seconds_(registry_.AddHistogram(
+          {"weir_request_seconds", "From the whole request to its end, in seconds."},
+          kRequestBounds)),
+      running_(
+          registry_.AddGauge({"weir_running_requests", "Requests that the engine works on now."})),
+      waiting_(registry_.AddGauge({"weir_waiting_requests", "Requests in the queue now."})),
+      connections_(registry_.AddGauge({"weir_http_connections", "Open connections."})),
+      full_bytes_used_(registry_.AddGauge(
+          {"weir_kv_used_bytes", "Bytes of KV tiles in use, by group."}, {{"group", "full"}})),
+      full_bytes_(registry_.AddGauge({"weir_kv_pool_bytes", "Bytes of the KV pools, by group."},
+                                     {{"group", "full"}})),
+      window_bytes_used_(registry_.AddGauge(
+          {"weir_kv_used_bytes", "Bytes of KV tiles in use, by group."}, {{"group", "window"}})),
+      window_bytes_(registry_.AddGauge({"weir_kv_pool_bytes", "Bytes of the KV pools, by group."},
+                                       {{"group", "window"}})) {
+  for (const std::string_view outcome : kOutcomes) {
+    requests_.push_back(
+        registry_.AddCounter({"weir_requests_total", "Completion requests by how they ended."},
+                             {{"outcome", std::string(outcome)}}));
+  }
+  for (const char* status : {"2xx", "3xx", "4xx", "5xx"}) {
+    http_replies_.push_back(registry_.AddCounter(
+        {"weir_http_replies_total", "HTTP answers by status."}, {{"status", status}}));
+  }
+  registry_
+      .AddGauge({"weir_build_info", "Version and model; the value is 1."},
+                {{"version", std::string(version)}, {"model", std::string(model_id)}})
+      .Set(1);
+}
+
+void ServerMetrics::OnPromptRead(const TokenSources& sources, uint64_t prompt_tokens) {
+  const uint64_t computed = std::min<uint64_t>(sources.computed, prompt_tokens);
+  prompt_tokens_.Add(static_cast<double>(prompt_tokens));
+  computed_tokens_.Add(static_cast<double>(computed));
+  cached_tokens_.Add(static_cast<double>(prompt_tokens - computed));
+}
+
+void ServerMetrics::OnFirstToken(double seconds_since_arrival) {
+  generated_tokens_.Add();
+  first_token_seconds_.Observe(seconds_since_arrival);
+}
+
+void ServerMetrics::OnNextToken(double seconds_since_last) {
+  generated_tokens_.Add();
+  next_token_seconds_.Observe(seconds_since_last);
+}
+
+void ServerMetrics::OnRequestEnd(Outcome outcome, double seconds) {
+  requests_[static_cast<size_t>(outcome)].Add();
+  request_seconds_.Observe(seconds);
+}
+
+void ServerMetrics::OnHttpReply(int status) {
+  const auto index = static_cast<size_t>(std::clamp(status / 100, 2, 5) - 2);
+  http_replies_[index].Add();
+}
+
+void ServerMetrics::SetConnections(size_t count) { connections_.Set(static_cast<double>(count)); }
+
+std::string ServerMetrics::Text(const EngineGauges& engine) {
+  running_.Set(engine.running);
+  waiting_.Set(engine.waiting);
+  full_bytes_used_.Set(static_cast<double>(engine.full_bytes_used));
+  full_bytes_.Set(static_cast<double>(engine.full_bytes_total));
+  window_bytes_used_.Set(static_cast<double>(engine.window_bytes_used));
+  window_bytes_.Set(static_cast<double>(engine.window_bytes_total));
+  return registry_.Text();
+}
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+// What /metrics shows; docs/metrics.md explains every series.
+//
+// Ownership: the server owns one. Threads: the I/O thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "obs/metrics.h"
+#include "server/engine_port.h"
+
+namespace weir {
+
+// How a completion request ended.
+enum class Outcome : uint8_t { kStop, kLength, kCancelled, kInvalid, kRefused, kFailed };
+inline constexpr size_t kOutcomeCount = 6;
+[[nodiscard]] std::string_view OutcomeName(Outcome outcome);
+
+class ServerMetrics {
+ public:
+  explicit ServerMetrics(std::string_view version, std::string_view model_id);
+
+  void OnPromptRead(const TokenSources& sources, uint64_t prompt_tokens);
+  void OnFirstToken(double seconds_since_arrival);
+  void OnNextToken(double seconds_since_last);
+  void OnRequestEnd(Outcome outcome, double seconds);
+  void OnHttpReply(int status);
+  void SetConnections(size_t count);
+
+  // All series as text, gauges as of now.
+  [[nodiscard]] std::string Text(const EngineGauges& engine);
+
+ private:
+  MetricRegistry registry_;
+  std::vector<Counter> requests_;      // by Outcome
+  std::vector<Counter> http_replies_;  // by hundreds of the status, from 2xx
+  Counter prompt_tokens_, computed_tokens_, cached_tokens_, generated_tokens_;
+  Histogram first_token_seconds_, next_token_seconds_, request_seconds_;
+  Gauge running_, waiting_, connections_;
+  Gauge full_bytes_used_, full_bytes_, window_bytes_used_, window_bytes_;
+};
+
+}  // namespace weir

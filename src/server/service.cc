@@ -1,0 +1,157 @@
+#include "server/service.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <random>
+
+#include "api/tokenize.h"
+
+namespace weir {
+namespace {
+
+int64_t SecondsSince1970() { return static_cast<int64_t>(std::time(nullptr)); }
+
+std::string Today() { return fmt::format("{:%d %b %Y}", fmt::localtime(std::time(nullptr))); }
+
+uint64_t Secret() {
+  std::random_device device;
+  return (uint64_t{device()} << 32U) | device();
+}
+
+// splitmix64 (Steele, Lea, Flood 2014): a bijection, so numbers never repeat.
+uint64_t Mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31U);
+}
+
+// Room that the prompt must leave: none if no answer is asked for.
+uint64_t AnswerRoom(const AnswerOptions& options) { return options.max_tokens > 0 ? 1 : 0; }
+
+AnswerSpec SpecOf(const AnswerOptions& options) {
+  AnswerSpec spec;
+  spec.stream = options.stream;
+  spec.include_usage = options.include_usage;
+  spec.logprobs = options.top_logprobs.has_value();
+  spec.stops = options.stops;
+  return spec;
+}
+
+}  // namespace
+
+Service::Service(const ServerOptions& options, const ServerParts& parts, ServerMetrics& metrics)
+    : parts_(parts),
+      metrics_(metrics),
+      model_{.id = options.model_id,
+             .vocab_size = parts.tokenizer.vocab_size(),
+             .context_tokens = parts.engine.context_tokens()},
+      today_(options.today),
+      created_(SecondsSince1970()),
+      prompts_(parts.tokenizer, parts.chat_template, model_.context_tokens),
+      secret_(Secret()) {}
+
+uint64_t Service::UnguessableNumber() { return Mix(secret_ + numbers_given_.fetch_add(1)); }
+
+ApiResult<PreparedAnswer> Service::Prepare(Route route, std::string_view body) {
+  return route == Route::kChatCompletions ? PrepareChat(body) : PrepareCompletion(body);
+}
+
+ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
+  const CompletionRequest request =
+      WEIR_TRY(ParseCompletionRequest(body, model_, UnguessableNumber()));
+  std::vector<TokenId> prompt = WEIR_TRY(prompts_.FromInput(
+      request.prompt, request.parse_special ? SpecialTokens::kParse : SpecialTokens::kAsText,
+      AnswerRoom(request.options)));
+  AnswerSpec spec = SpecOf(request.options);
+  if (request.echo) {
+    const auto* text = std::get_if<std::string>(&request.prompt);
+    spec.echo_text =
+        text != nullptr ? *text : parts_.tokenizer.Decode(prompt, SpecialTokens::kAsText);
+    spec.echo_tokens = prompt;
+  }
+  PreparedAnswer out =
+      Assemble(AnswerKind::kCompletion, request.options, std::move(prompt), std::move(spec));
+  out.request.prompt_logprobs = request.echo && request.options.top_logprobs.has_value();
+  return out;
+}
+
+ApiResult<PreparedAnswer> Service::PrepareChat(std::string_view body) {
+  const ChatRequest request = WEIR_TRY(ParseChatRequest(body, model_, UnguessableNumber()));
+  std::vector<TokenId> prompt = WEIR_TRY(
+      prompts_.FromChat(request, today_.empty() ? Today() : today_, AnswerRoom(request.options)));
+  AnswerSpec spec = SpecOf(request.options);
+  const std::vector<std::string>& stops = parts_.chat_template.stop_strings();
+  spec.stops.insert(spec.stops.end(), stops.begin(), stops.end());
+  return Assemble(AnswerKind::kChat, request.options, std::move(prompt), std::move(spec));
+}
+
+PreparedAnswer Service::Assemble(AnswerKind kind, const AnswerOptions& options,
+                                 std::vector<TokenId> prompt, AnswerSpec spec) {
+  AnswerHead head;
+  head.kind = kind;
+  head.id = fmt::format("{}-{:016x}", kind == AnswerKind::kChat ? "chatcmpl" : "cmpl",
+                        UnguessableNumber());
+  head.created = SecondsSince1970();
+  head.model = model_.id;
+  spec.prompt_tokens = prompt.size();
+  const std::string id = head.id;
+  const bool stream = spec.stream;
+  GenerationRequest request;
+  request.prompt = std::move(prompt);
+  request.sampling = options.sampling;
+  request.max_tokens = options.max_tokens;
+  request.min_tokens = options.min_tokens;
+  request.ignore_eos = options.ignore_eos;
+  request.end_tokens = parts_.tokenizer.end_tokens();
+  request.top_logprobs = options.top_logprobs;
+  return {std::move(request), Answer(std::move(head), std::move(spec), parts_.tokenizer), id,
+          stream};
+}
+
+Reply Service::Convert(Route route, std::string_view body) const {
+  ApiResult<Json> json = route == Route::kTokenize ? Tokenize(body, parts_.tokenizer, model_)
+                                                   : Detokenize(body, parts_.tokenizer, model_);
+  if (!json) return ErrorReply(json.error());
+  Reply reply;
+  reply.body = DumpJson(*json);
+  return reply;
+}
+
+Json Service::ModelJson() const {
+  return {{"id", model_.id},
+          {"object", "model"},
+          {"created", created_},
+          {"owned_by", "weir"},
+          {"max_model_len", model_.context_tokens}};
+}
+
+Reply Service::Get(const Target& target) {
+  Reply reply;
+  switch (target.route) {
+    case Route::kModels:
+      reply.body = DumpJson({{"object", "list"}, {"data", Json::array({ModelJson()})}});
+      return reply;
+    case Route::kModel:
+      if (target.name != model_.id) {
+        return ErrorReply(404, fmt::format("no model \"{}\"; this server has \"{}\"",
+                                           target.name.substr(0, 200), model_.id));
+      }
+      reply.body = DumpJson(ModelJson());
+      return reply;
+    case Route::kHealth:
+      reply.body = R"({"status":"ok"})";
+      return reply;
+    case Route::kMetrics:
+      reply.body = metrics_.Text(parts_.engine.gauges());
+      reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+      return reply;
+    default:
+      return ErrorReply(404, "no such path");
+  }
+}
+
+}  // namespace weir

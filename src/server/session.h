@@ -1,0 +1,100 @@
+// One connection: requests in, answers out, one after the other.
+//
+// A coroutine (Run) reads a request, answers it and goes on while the client keeps the connection.
+// While an answer is pending the socket is also read: bytes belong to the next request
+// (pipelining), an end or error means that the client has gone, and its request is cancelled within
+// one step. A client that closes only its sending side counts as gone too.
+//
+// Ownership: alive as long as its coroutine runs; the server knows it through SessionSet. Threads:
+// the I/O thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/byte_budget.h"
+#include "server/event_inbox.h"
+#include "server/reply.h"
+#include "server/routes.h"
+#include "server/server.h"
+#include "server/server_metrics.h"
+#include "server/service.h"
+
+namespace weir {
+
+// What all connections share; outlives them.
+struct SessionContext {
+  const ServerOptions& options;
+  Service& service;
+  EnginePort& engine;
+  ServerMetrics& metrics;
+  boost::asio::thread_pool& workers;
+  ByteBudget& body_bytes;
+  bool stopping = false;  // close after the answer that is pending
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(boost::asio::ip::tcp::socket socket, SessionContext& context);
+
+  // Until the connection ends. Does not throw.
+  boost::asio::awaitable<void> Run();
+
+  // Closes it now if no request is being read or answered.
+  void CloseIfIdle();
+  // Closes it now; a pending request is cancelled.
+  void Close();
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  // session.cc: the connection.
+  boost::asio::awaitable<void> RunRequests();
+  boost::asio::awaitable<bool> ReadRequest();  // false: the connection is over
+  boost::asio::awaitable<bool> ReadBody();
+  boost::asio::awaitable<void> RefuseUnread(Reply reply);
+  boost::asio::awaitable<void> AnswerRequest();
+  [[nodiscard]] std::optional<Reply> CheckRequest(const Target& target) const;
+  boost::asio::awaitable<void> Write(Reply reply);
+  void Arm(std::chrono::milliseconds timeout);
+
+  // session_answer.cc: a completion.
+  struct Pending;
+  boost::asio::awaitable<void> AnswerCompletion(Route route);
+  boost::asio::awaitable<void> Pump(Pending& pending);
+  void Take(Pending& pending, GenerationEvent event);
+  boost::asio::awaitable<void> WriteStreamHead();
+  boost::asio::awaitable<void> WriteFrames(std::string frames);
+  boost::asio::awaitable<void> WriteStreamEnd();
+  void StartWatch();
+  boost::asio::awaitable<void> StopWatch();
+  void OnClientGone();
+  void Conclude(const Pending& pending);
+
+  boost::asio::ip::tcp::socket socket_;
+  SessionContext& context_;
+  boost::asio::steady_timer deadline_;
+  boost::beast::flat_buffer buffer_;  // bytes that no request has taken yet
+  std::optional<Parser> parser_;
+  ByteLease body_lease_;
+  bool idle_ = true;  // between two requests
+  bool keep_alive_ = true;
+  bool timed_out_ = false;
+  bool watching_ = false;  // a read is pending beside the answer
+  bool watch_ends_ = false;
+  bool gone_ = false;
+  Pending* pending_ = nullptr;  // the completion being answered, on AnswerCompletion's frame
+};
+
+}  // namespace weir

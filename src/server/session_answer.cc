@@ -1,0 +1,244 @@
+#include <fmt/format.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <utility>
+#include <variant>
+
+#include "obs/log.h"
+#include "server/on_worker.h"
+#include "server/session.h"
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace weir {
+namespace {
+
+constexpr size_t kPipelinedBytesMax = 64 << 10;  // beyond, the socket is not read beside an answer
+constexpr size_t kWatchBytes = 4 << 10;
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+// One completion request while it is answered.
+struct Session::Pending {
+  TimePoint arrived_at;
+  PreparedAnswer prepared;
+  std::shared_ptr<EventInbox> inbox;
+  RequestId id;
+  std::optional<TimePoint> last_token_at;
+  std::optional<TimePoint> first_token_at;
+  std::optional<ApiError> failure;  // the engine gave up
+  bool head_written = false;        // of a stream
+
+  [[nodiscard]] bool over() const { return prepared.answer.done() || failure; }
+};
+
+asio::awaitable<void> Session::AnswerCompletion(Route route) {
+  const TimePoint arrived_at = std::chrono::steady_clock::now();
+  const std::string body = std::move(parser_->get().body());
+  ApiResult<PreparedAnswer> prepared = co_await MaybeOnWorker(
+      context_.workers, body.size(), [&] { return context_.service.Prepare(route, body); });
+  body_lease_.Release();
+  if (!prepared) {
+    context_.metrics.OnRequestEnd(Outcome::kInvalid,
+                                  Seconds(std::chrono::steady_clock::now() - arrived_at));
+    co_await Write(ErrorReply(prepared.error()));
+    co_return;
+  }
+
+  Pending pending{
+      .arrived_at = arrived_at,
+      .prepared = *std::move(prepared),
+      .inbox = std::make_shared<EventInbox>(socket_.get_executor(),
+                                            context_.options.unread_bytes_max, [this] { Close(); }),
+      .id = {},
+      .last_token_at = {},
+      .first_token_at = {},
+      .failure = {}};
+  const Result<RequestId> id =
+      context_.engine.Submit(std::move(pending.prepared.request), pending.inbox->Sink());
+  if (!id) {
+    const ApiError error = FromError(id.error());
+    pending.inbox->Close();
+    context_.metrics.OnRequestEnd(IsOverload(error) ? Outcome::kRefused : Outcome::kInvalid,
+                                  Seconds(std::chrono::steady_clock::now() - arrived_at));
+    co_await Write(ErrorReply(error));
+    co_return;
+  }
+  pending.id = *id;
+  pending_ = &pending;
+  gone_ = false;
+  deadline_.cancel();
+  StartWatch();
+  co_await Pump(pending);
+  pending_ = nullptr;
+  if (!pending.over() || pending.prepared.answer.done()) context_.engine.Cancel(pending.id);
+  pending.inbox->Close();
+  co_await StopWatch();
+  Conclude(pending);
+  if (gone_) {
+    keep_alive_ = false;
+  } else if (pending.failure && !pending.head_written) {
+    co_await Write(ErrorReply(*pending.failure));
+  } else if (!pending.prepared.stream) {
+    Reply reply;
+    reply.body = pending.prepared.answer.TakeBody();
+    co_await Write(std::move(reply));
+  }
+}
+
+// Events to bytes until the answer is over or the client has gone.
+asio::awaitable<void> Session::Pump(Pending& pending) {
+  Answer& answer = pending.prepared.answer;
+  while (!gone_) {
+    while (!pending.over()) {
+      std::optional<GenerationEvent> event = pending.inbox->TryPop();
+      if (!event) break;
+      Take(pending, *std::move(event));
+    }
+    if (pending.prepared.stream) {
+      std::string frames = answer.TakeFrames();
+      if (pending.failure && pending.head_written) frames += SseFrame(ErrorBody(*pending.failure));
+      if (!frames.empty() && !pending.head_written && !pending.failure) {
+        pending.head_written = true;
+        co_await WriteStreamHead();
+      }
+      if (!frames.empty() && pending.head_written) co_await WriteFrames(std::move(frames));
+      if (pending.over() && pending.head_written) co_await WriteStreamEnd();
+    }
+    if (pending.over()) co_return;
+    if (!gone_) co_await pending.inbox->Wait();
+  }
+}
+
+void Session::Take(Pending& pending, GenerationEvent event) {
+  Answer& answer = pending.prepared.answer;
+  if (const auto* prompt = std::get_if<PromptEvent>(&event)) {
+    answer.OnPrompt(*prompt);
+    context_.metrics.OnPromptRead(prompt->sources, answer.usage().prompt_tokens);
+  } else if (const auto* token = std::get_if<TokenEvent>(&event)) {
+    if (pending.last_token_at) {
+      context_.metrics.OnNextToken(Seconds(token->at - *pending.last_token_at));
+    } else {
+      pending.first_token_at = token->at;
+      context_.metrics.OnFirstToken(Seconds(token->at - pending.arrived_at));
+    }
+    pending.last_token_at = token->at;
+    answer.OnToken(token->sampled);
+  } else if (const auto* finish = std::get_if<FinishEvent>(&event)) {
+    if (finish->reason == FinishReason::kCancelled) {
+      pending.failure = FromError({ErrorCode::kUnavailable, "the server is shutting down"});
+    } else {
+      answer.OnFinish(finish->reason);
+    }
+  } else {
+    pending.failure = FromError(std::get<Error>(event));
+  }
+}
+
+asio::awaitable<void> Session::WriteStreamHead() {
+  const bool chunked = parser_->get().version() > 10;
+  keep_alive_ = keep_alive_ && chunked && !context_.stopping;
+  http::response<http::empty_body> head(http::status::ok, chunked ? 11 : 10);
+  head.set(http::field::server, "weir");
+  head.set(http::field::content_type, "text/event-stream; charset=utf-8");
+  head.set(http::field::cache_control, "no-cache");
+  head.chunked(chunked);
+  head.keep_alive(keep_alive_);
+  context_.metrics.OnHttpReply(200);
+  http::response_serializer<http::empty_body> serializer(head);
+  boost::system::error_code error;
+  Arm(context_.options.body_timeout);
+  co_await http::async_write_header(socket_, serializer,
+                                    asio::redirect_error(asio::use_awaitable, error));
+  if (error) OnClientGone();
+}
+
+asio::awaitable<void> Session::WriteFrames(std::string frames) {
+  boost::system::error_code error;
+  Arm(context_.options.body_timeout);
+  if (parser_->get().version() > 10) {
+    co_await asio::async_write(socket_, http::make_chunk(asio::buffer(frames)),
+                               asio::redirect_error(asio::use_awaitable, error));
+  } else {
+    co_await asio::async_write(socket_, asio::buffer(frames),
+                               asio::redirect_error(asio::use_awaitable, error));
+  }
+  deadline_.cancel();
+  if (error) OnClientGone();
+}
+
+asio::awaitable<void> Session::WriteStreamEnd() {
+  if (gone_ || parser_->get().version() == 10) co_return;
+  boost::system::error_code error;
+  Arm(context_.options.body_timeout);
+  co_await asio::async_write(socket_, http::make_chunk_last(),
+                             asio::redirect_error(asio::use_awaitable, error));
+  deadline_.cancel();
+  if (error) OnClientGone();
+}
+
+void Session::StartWatch() {
+  watching_ = true;
+  watch_ends_ = false;
+  socket_.async_read_some(
+      buffer_.prepare(kWatchBytes),
+      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
+        self->watching_ = false;
+        if (!error) {
+          self->buffer_.commit(bytes);
+          if (!self->watch_ends_ && self->buffer_.size() < kPipelinedBytesMax) self->StartWatch();
+        } else if (!self->watch_ends_) {
+          self->OnClientGone();
+        }
+      });
+}
+
+asio::awaitable<void> Session::StopWatch() {
+  watch_ends_ = true;
+  boost::system::error_code ignored;
+  if (watching_) socket_.cancel(ignored);
+  while (watching_) {  // its handler is on the way
+    co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+  }
+}
+
+void Session::OnClientGone() {
+  gone_ = true;
+  keep_alive_ = false;
+  if (pending_ == nullptr) return;
+  context_.engine.Cancel(pending_->id);
+  pending_->inbox->Wake();
+}
+
+void Session::Conclude(const Pending& pending) {
+  const Answer& answer = pending.prepared.answer;
+  Outcome outcome = Outcome::kCancelled;
+  if (answer.done()) {
+    outcome = answer.finish_reason() == FinishReason::kLength ? Outcome::kLength : Outcome::kStop;
+  } else if (pending.failure) {
+    outcome = IsOverload(*pending.failure) ? Outcome::kRefused : Outcome::kFailed;
+  }
+  const TimePoint now = std::chrono::steady_clock::now();
+  context_.metrics.OnRequestEnd(outcome, Seconds(now - pending.arrived_at));
+  const Usage& usage = answer.usage();
+  LogInfo(fmt::format(
+      "{} {} prompt={} cached={} answer={} first={:.0f}ms total={:.0f}ms", pending.prepared.id,
+      OutcomeName(outcome), usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens,
+      pending.first_token_at ? Seconds(*pending.first_token_at - pending.arrived_at) * 1e3 : 0.0,
+      Seconds(now - pending.arrived_at) * 1e3));
+}
+
+}  // namespace weir
