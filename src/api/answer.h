@@ -26,11 +26,11 @@ struct AnswerSpec {
   bool include_usage = false;
   bool logprobs = false;
   LeadingSpace leading = LeadingSpace::kKeep;
-  std::vector<std::string> stops;
+  std::vector<std::string> stops = {};
   uint64_t prompt_tokens = 0;
   // echo: the answer begins with this text, and with logprobs these tokens.
-  std::optional<std::string> echo_text;
-  std::vector<TokenId> echo_tokens;
+  std::optional<std::string> echo_text = {};
+  std::vector<TokenId> echo_tokens = {};
 };
 
 class Answer {

@@ -1,0 +1,179 @@
+#include "api/answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/byte_tokenizer.h"
+
+namespace weir {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+SampledToken Sampled(std::string_view piece, float logprob = -0.5F) {
+  const TokenId token = test::ByteTokenizerId(piece);
+  return {token, logprob, {{token, logprob}, {test::ByteTokenizerId("b"), -3}}};
+}
+
+PromptEvent PromptRead(uint32_t computed, std::vector<SampledToken> logprobs = {}) {
+  PromptEvent event;
+  event.sources.computed = computed;
+  event.logprobs = std::move(logprobs);
+  return event;
+}
+
+class AnswerTest : public testing::Test {
+ protected:
+  Answer Make(AnswerKind kind, AnswerSpec spec) {
+    spec.prompt_tokens = 7;
+    return {{.kind = kind, .id = "id-1", .created = 5, .model = "m"}, std::move(spec), tokenizer_};
+  }
+  // The data of every frame; the last one must be [DONE].
+  static std::vector<Json> Chunks(const std::string& frames) {
+    std::vector<Json> out;
+    size_t at = 0;
+    while (at < frames.size()) {
+      const size_t end = frames.find("\n\n", at);
+      EXPECT_NE(end, std::string::npos);
+      EXPECT_EQ(frames.substr(at, 6), "data: ");
+      const std::string data = frames.substr(at + 6, end - at - 6);
+      at = end + 2;
+      if (at == frames.size()) {
+        EXPECT_EQ(data, "[DONE]");
+      } else {
+        out.push_back(Json::parse(data));
+      }
+    }
+    return out;
+  }
+
+  Tokenizer tokenizer_ = test::ByteTokenizer();
+};
+
+TEST_F(AnswerTest, APlainCompletionHasTextFinishAndUsage) {
+  Answer answer = Make(AnswerKind::kCompletion, {});
+  answer.OnPrompt(PromptRead(4));
+  answer.OnToken(Sampled("a"));
+  answer.OnToken(Sampled("b"));
+  answer.OnFinish(FinishReason::kLength);
+  EXPECT_EQ(Json::parse(answer.TakeBody()), Json::parse(R"({"id":"id-1","object":"text_completion",
+      "created":5,"model":"m","choices":[{"index":0,"text":"ab","logprobs":null,
+      "finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":2,
+      "total_tokens":9,"prompt_tokens_details":{"cached_tokens":3}}})"));
+}
+
+TEST_F(AnswerTest, AChatStreamBeginsWithTheRoleAndEndsWithReasonUsageDone) {
+  Answer answer = Make(AnswerKind::kChat, {.stream = true, .include_usage = true});
+  answer.OnPrompt(PromptRead(7));
+  answer.OnToken(Sampled("a"));
+  std::string frames = answer.TakeFrames();
+  answer.OnFinish(FinishReason::kStop);
+  frames += answer.TakeFrames();
+  const std::vector<Json> chunks = Chunks(frames);
+  ASSERT_EQ(chunks.size(), 4U);
+  EXPECT_EQ(chunks[0]["choices"][0]["delta"], Json::parse(R"({"role":"assistant","content":""})"));
+  EXPECT_EQ(chunks[1]["choices"][0]["delta"], Json::parse(R"({"content":"a"})"));
+  EXPECT_EQ(chunks[2]["choices"][0]["finish_reason"], "stop");
+  EXPECT_TRUE(chunks[2]["usage"].is_null());
+  EXPECT_EQ(chunks[3]["choices"], Json::array());
+  EXPECT_EQ(chunks[3]["usage"]["completion_tokens"], 1);
+}
+
+TEST_F(AnswerTest, AStopStringEndsItWithoutLeakingAndCountsItsTokens) {
+  Answer answer = Make(AnswerKind::kCompletion, {.stops = {"ba"}});
+  answer.OnPrompt(PromptRead(7));
+  answer.OnToken(Sampled("a"));
+  answer.OnToken(Sampled("b"));
+  EXPECT_FALSE(answer.done());
+  answer.OnToken(Sampled("a"));
+  ASSERT_TRUE(answer.done());
+  const Json body = Json::parse(answer.TakeBody());
+  EXPECT_EQ(body["choices"][0]["text"], "a");
+  EXPECT_EQ(body["choices"][0]["finish_reason"], "stop");
+  EXPECT_EQ(body["usage"]["completion_tokens"], 3);
+}
+
+TEST_F(AnswerTest, TextHeldBackIsGivenOutAtTheEnd) {
+  Answer answer = Make(AnswerKind::kCompletion, {.stream = true, .stops = {"abc"}});
+  answer.OnPrompt(PromptRead(7));
+  answer.OnToken(Sampled("a"));
+  answer.OnToken(Sampled("b"));
+  EXPECT_EQ(answer.TakeFrames(), "");
+  answer.OnFinish(FinishReason::kLength);
+  const std::vector<Json> chunks = Chunks(answer.TakeFrames());
+  ASSERT_EQ(chunks.size(), 2U);
+  EXPECT_EQ(chunks[0]["choices"][0]["text"], "ab");
+  EXPECT_EQ(chunks[1]["choices"][0]["finish_reason"], "length");
+}
+
+TEST_F(AnswerTest, ACharacterOfSeveralTokensComesWholeOrAsReplacement) {
+  Answer answer = Make(AnswerKind::kCompletion, {.stream = true});
+  answer.OnPrompt(PromptRead(7));
+  for (const char* byte : {"\xc3", "\xa9", "\xe2", "\x82"}) answer.OnToken(Sampled(byte));
+  answer.OnFinish(FinishReason::kLength);
+  const std::vector<Json> chunks = Chunks(answer.TakeFrames());
+  ASSERT_EQ(chunks.size(), 3U);
+  EXPECT_EQ(chunks[0]["choices"][0]["text"], "\u00e9");
+  EXPECT_EQ(chunks[1]["choices"][0]["text"], "\ufffd");
+}
+
+TEST_F(AnswerTest, ChatLogprobsHaveOneEntryAToken) {
+  Answer answer = Make(AnswerKind::kChat, {.logprobs = true, .leading = LeadingSpace::kStrip});
+  answer.OnPrompt(PromptRead(7));
+  answer.OnToken(Sampled(" "));
+  answer.OnToken(Sampled("\xc3"));
+  answer.OnToken(Sampled("\xa9"));
+  answer.OnFinish(FinishReason::kLength);
+  const Json choice = Json::parse(answer.TakeBody())["choices"][0];
+  EXPECT_EQ(choice["message"]["content"], "\u00e9");
+  const Json& content = choice["logprobs"]["content"];
+  ASSERT_EQ(content.size(), 3U);
+  EXPECT_EQ(content[0]["token"], "") << "the leading space is stripped here too";
+  EXPECT_EQ(content[1]["token"], "\ufffd");
+  EXPECT_EQ(content[1]["bytes"], Json::array({0xc3}));
+  EXPECT_EQ(content[2]["logprob"], -0.5);
+  EXPECT_EQ(content[2]["top_logprobs"].size(), 2U);
+  EXPECT_EQ(content[2]["top_logprobs"][1]["token"], "b");
+}
+
+TEST_F(AnswerTest, EchoPutsThePromptBeforeTheAnswerWithItsLogprobs) {
+  AnswerSpec spec;
+  spec.logprobs = true;
+  spec.echo_text = "ab";
+  spec.echo_tokens = {test::ByteTokenizerId("a"), test::ByteTokenizerId("b")};
+  Answer answer = Make(AnswerKind::kCompletion, std::move(spec));
+  answer.OnPrompt(PromptRead(2, {Sampled("b", -1)}));
+  answer.OnToken(Sampled("\xc3"));
+  answer.OnFinish(FinishReason::kLength);
+  const Json choice = Json::parse(answer.TakeBody())["choices"][0];
+  EXPECT_EQ(choice["text"], "ab\ufffd");
+  EXPECT_EQ(choice["logprobs"]["tokens"], Json::array({"a", "b", "bytes:\\xc3"}));
+  EXPECT_EQ(choice["logprobs"]["token_logprobs"], Json::array({nullptr, -1.0, -0.5}));
+  EXPECT_EQ(choice["logprobs"]["text_offset"], Json::array({0, 1, 2}));
+}
+
+TEST_F(AnswerTest, LogprobsOfAStreamAreThoseOfThePlainAnswer) {
+  for (const AnswerKind kind : {AnswerKind::kChat, AnswerKind::kCompletion}) {
+    Answer plain = Make(kind, {.logprobs = true, .stops = {"aaab"}});
+    Answer stream = Make(kind, {.stream = true, .logprobs = true, .stops = {"aaab"}});
+    for (Answer* answer : {&plain, &stream}) {
+      answer->OnPrompt(PromptRead(7));
+      for (const char* piece : {"b", "a", "a", "a", "a"}) answer->OnToken(Sampled(piece));
+      answer->OnFinish(FinishReason::kLength);
+    }
+    const char* list = kind == AnswerKind::kChat ? "content" : "tokens";
+    const Json whole = Json::parse(plain.TakeBody())["choices"][0]["logprobs"][list];
+    Json joined = Json::array();
+    for (const Json& chunk : Chunks(stream.TakeFrames())) {
+      const Json& block = chunk["choices"][0]["logprobs"];
+      if (block.is_null()) continue;
+      for (const Json& entry : block[list]) joined.push_back(entry);
+    }
+    EXPECT_EQ(joined, whole);
+    EXPECT_EQ(whole.size(), 5U);
+  }
+}
+
+}  // namespace
+}  // namespace weir
