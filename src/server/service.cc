@@ -86,6 +86,7 @@ ApiResult<PreparedAnswer> Service::PrepareChat(std::string_view body) {
   AnswerSpec spec = SpecOf(request.options);
   const std::vector<std::string>& stops = parts_.chat_template.stop_strings();
   spec.stops.insert(spec.stops.end(), stops.begin(), stops.end());
+  if (parts_.chat_template.strips_leading_space()) spec.leading = LeadingSpace::kStrip;
   return Assemble(AnswerKind::kChat, request.options, std::move(prompt), std::move(spec));
 }
 

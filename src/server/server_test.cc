@@ -1,0 +1,326 @@
+#include "server/server.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+#include <nlohmann/json.hpp>
+
+#include "obs/log.h"
+#include "support/fake_engine.h"
+#include "text/chat_template.h"
+
+namespace weir {
+namespace {
+
+using boost::asio::ip::tcp;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// A connection under the test's control. Reads give up after ten seconds.
+class Client {
+ public:
+  explicit Client(uint16_t port) {
+    socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+    const timeval limit{.tv_sec = 10, .tv_usec = 0};
+    setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  void Send(const std::string& bytes) { boost::asio::write(socket_, boost::asio::buffer(bytes)); }
+  void Post(std::string_view path, const std::string& body, std::string_view version = "1.1") {
+    Send(
+        fmt::format("POST {} HTTP/{}\r\nHost: x\r\nContent-Type: application/json\r\n"
+                    "Content-Length: {}\r\n\r\n{}",
+                    path, version, body.size(), body));
+  }
+  void Get(std::string_view path) { Send(fmt::format("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", path)); }
+  // Everything up to and with `end`; less if the connection ends before.
+  std::string ReadTo(std::string_view end) {
+    boost::system::error_code error;
+    std::string out = std::exchange(rest_, {});
+    while (out.find(end) == std::string::npos && !error) {
+      char bytes[4096];
+      const ssize_t count = recv(socket_.native_handle(), bytes, sizeof bytes, 0);
+      if (count <= 0) return out;
+      out.append(bytes, static_cast<size_t>(count));
+    }
+    const size_t length = out.find(end) + end.size();
+    rest_ = out.substr(length);
+    out.resize(length);
+    return out;
+  }
+  // One whole answer with a Content-Length.
+  std::string Response() {
+    const std::string head = ReadTo("\r\n\r\n");
+    const size_t at = head.find("Content-Length: ");
+    if (at == std::string::npos) return head;
+    const size_t length = std::stoul(head.substr(at + 16));
+    std::string body = std::exchange(rest_, {});
+    while (body.size() < length) {
+      char bytes[4096];
+      const ssize_t count = recv(socket_.native_handle(), bytes, sizeof bytes, 0);
+      if (count <= 0) break;
+      body.append(bytes, static_cast<size_t>(count));
+    }
+    if (body.size() > length) rest_ = body.substr(length);
+    return head + body.substr(0, length);
+  }
+  std::string ReadAll() { return ReadTo("no text has this \x01"); }
+  void CloseSending() { socket_.shutdown(tcp::socket::shutdown_send); }
+  void Reset() {
+    socket_.set_option(boost::asio::socket_base::linger(true, 0));
+    socket_.close();
+  }
+  void Close() { socket_.close(); }
+
+ private:
+  boost::asio::io_context io_;
+  tcp::socket socket_{io_};
+  std::string rest_;
+};
+
+class ServerTest : public testing::Test {
+ protected:
+  ServerTest() {
+    SetUpLog(LogLevel::kOff);
+    options_.port = 0;
+    options_.model_id = "tiny";
+    options_.unread_bytes_max = 64 << 10;
+    options_.body_bytes_max = 1 << 20;
+  }
+  void Start() {
+    auto server = Server::Start(options_, {engine_, tokenizer_, template_});
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = std::move(server).Take();
+  }
+  void SetUp() override { Start(); }
+  void TearDown() override { server_.reset(); }
+  Client Connect() { return Client(server_->port()); }
+
+  ServerOptions options_;
+  test::FakeEngine engine_{100};
+  Tokenizer tokenizer_ = test::ByteTokenizer();
+  ChatTemplate template_ =
+      ChatTemplate::Create("{% for m in messages %}{{ m.content }}{% endfor %}").value();
+  std::unique_ptr<Server> server_;
+};
+
+constexpr const char* kCompletions = "/v1/completions";
+constexpr const char* kPlain = R"({"prompt":"hi","temperature":0})";
+constexpr const char* kStream = R"({"prompt":"hi","stream":true})";
+
+TEST_F(ServerTest, APlainAnswerIsWhatTheEngineSaid) {
+  Client client = Connect();
+  client.Post(kCompletions, kPlain);
+  engine_.Answer(engine_.WaitForRequest(), "yes");
+  const std::string answer = client.Response();
+  EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("application/json"),
+                            HasSubstr(R"("text":"yes")"), HasSubstr(R"("completion_tokens":3)")));
+}
+
+TEST_F(ServerTest, AStreamComesTokenByTokenAndTheConnectionGoesOn) {
+  Client client = Connect();
+  client.Post(kCompletions, kStream);
+  const uint64_t request = engine_.WaitForRequest();
+  engine_.EmitPrompt(request);
+  engine_.EmitText(request, "a");
+  EXPECT_THAT(client.ReadTo("\"text\":\"a\""), HasSubstr("text/event-stream"));
+  engine_.EmitText(request, "b");
+  client.ReadTo("\"text\":\"b\"");
+  engine_.EmitFinish(request, FinishReason::kStop);
+  EXPECT_THAT(client.ReadTo("0\r\n\r\n"), HasSubstr("data: [DONE]\n\n"));
+  client.Get("/health");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, AClientThatGoesCancelsItsRequest) {
+  for (const char* body : {kPlain, kStream}) {
+    for (int how = 0; how < 3; ++how) {
+      Client client = Connect();
+      client.Post(kCompletions, body);
+      const uint64_t request = engine_.WaitForRequest();
+      if (how == 0) client.Close();
+      if (how == 1) client.Reset();
+      if (how == 2) client.CloseSending();
+      EXPECT_TRUE(engine_.WaitForCancel(request)) << body << " how " << how;
+    }
+  }
+}
+
+TEST_F(ServerTest, AClientThatNeverReadsIsGivenUp) {
+  Client client = Connect();
+  client.Post(kCompletions, kStream);
+  const uint64_t request = engine_.WaitForRequest();
+  engine_.EmitPrompt(request);
+  // 2 MB of frames: more than socket buffers and the bound hold.
+  engine_.EmitText(request, std::string(16000, 'x'));
+  EXPECT_TRUE(engine_.WaitForCancel(request));
+}
+
+TEST_F(ServerTest, BytesOfTheNextRequestMayComeEarly) {
+  Client client = Connect();
+  client.Post(kCompletions, kPlain);
+  const uint64_t first = engine_.WaitForRequest();
+  client.Post(kCompletions, kPlain);
+  client.Get("/health");
+  engine_.Answer(first, "one");
+  EXPECT_THAT(client.Response(), HasSubstr(R"("text":"one")"));
+  engine_.Answer(engine_.WaitForRequest(), "two");
+  EXPECT_THAT(client.Response(), HasSubstr(R"("text":"two")"));
+  EXPECT_THAT(client.Response(), HasSubstr(R"({"status":"ok"})"));
+}
+
+TEST_F(ServerTest, AStopStringCancelsWhatTheEngineStillDoes) {
+  Client client = Connect();
+  client.Post(kCompletions, R"({"prompt":"hi","stop":"lo"})");
+  const uint64_t request = engine_.WaitForRequest();
+  engine_.EmitPrompt(request);
+  engine_.EmitText(request, "hello");
+  EXPECT_THAT(client.Response(),
+              AllOf(HasSubstr(R"("text":"hel")"), HasSubstr(R"("finish_reason":"stop")")));
+  EXPECT_TRUE(engine_.WaitForCancel(request));
+}
+
+TEST_F(ServerTest, AFullQueueIsA503WithRetryAfter) {
+  engine_.Refuse({ErrorCode::kResourceExhausted, "64 requests wait already"});
+  Client client = Connect();
+  client.Post(kCompletions, kStream);
+  EXPECT_THAT(client.Response(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1"),
+                                       HasSubstr("64 requests wait already")));
+}
+
+TEST_F(ServerTest, AnEngineErrorIsAStatusBeforeTheStreamAndAFrameInIt) {
+  Client client = Connect();
+  client.Post(kCompletions, kStream);
+  engine_.Emit(engine_.WaitForRequest(), Error{ErrorCode::kResourceExhausted, "no tile"});
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 503"));
+  client.Post(kCompletions, kStream);
+  const uint64_t request = engine_.WaitForRequest();
+  engine_.EmitPrompt(request);
+  engine_.EmitText(request, "a");
+  engine_.Emit(request, Error{ErrorCode::kResourceExhausted, "no tile"});
+  EXPECT_THAT(
+      client.ReadTo("0\r\n\r\n"),
+      AllOf(HasSubstr(R"("text":"a")"), HasSubstr(R"(data: {"error":)"), Not(HasSubstr("[DONE]"))));
+}
+
+TEST_F(ServerTest, AnOldClientGetsAStreamWithoutChunks) {
+  Client client = Connect();
+  client.Post(kCompletions, kStream, "1.0");
+  engine_.Answer(engine_.WaitForRequest(), "a");
+  EXPECT_THAT(client.ReadAll(), AllOf(HasSubstr("\r\n\r\ndata: {"), EndsWith("data: [DONE]\n\n"),
+                                      Not(HasSubstr("Transfer-Encoding"))));
+}
+
+struct Refused {
+  std::string request;
+  std::string status;
+};
+
+TEST_F(ServerTest, WhatIsNoGoodRequestGetsTheRightStatus) {
+  const std::string json = "\r\nHost: x\r\nContent-Type: application/json\r\n";
+  const std::vector<Refused> all = {
+      {"GET /v1/nothing HTTP/1.1\r\n\r\n", "404"},
+      {"GET /v1/models/other HTTP/1.1\r\n\r\n", "404"},
+      {"GET /v1/completions HTTP/1.1\r\n\r\n", "405"},
+      {"DELETE /health HTTP/1.1\r\n\r\n", "405"},
+      {"POST /v1/completions HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
+       "415"},
+      {"POST /v1/completions HTTP/1.1" + json + "Content-Length: 1\r\n\r\n{", "400"},
+      {"POST /v1/completions HTTP/1.1" + json + "Content-Length: 2000000\r\n\r\n{", "413"},
+      {"POST /v1/completions HTTP/1.1" + json + "Content-Length: -5\r\n\r\n", "400"},
+      {"POST /v1/completions HTTP/1.1" + json + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "400"},
+      {"POST /v1/completions HTTP/1.1" + json +
+           "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}",
+       "400"},
+      {"GET / HTTP/9.9\r\n\r\n", "505"},
+      {"GARBAGE\r\n\r\n", "400"},
+      {"GET /health HTTP/1.1\r\nX: " + std::string(100000, 'a') + "\r\n\r\n", "431"},
+      {"GET /" + std::string(100000, 'a') + " HTTP/1.1\r\n\r\n", "431"},
+  };
+  for (const Refused& refused : all) {
+    Client client = Connect();
+    client.Send(refused.request);
+    EXPECT_THAT(client.Response(), AllOf(StartsWith("HTTP/1.1 " + refused.status),
+                                         HasSubstr(R"({"error":{"message":)")))
+        << refused.request.substr(0, 100);
+  }
+}
+
+TEST_F(ServerTest, HeadAndOptionsAreAnsweredWithoutABody) {
+  Client client = Connect();
+  client.Send("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.ReadTo("\r\n\r\n"), HasSubstr("Content-Length: 15"));
+  client.Send("OPTIONS /v1/completions HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.ReadTo("\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 204"), HasSubstr("Allow: POST, OPTIONS")));
+  client.Get("/v1/models/tiny");
+  EXPECT_THAT(client.Response(), HasSubstr(R"("id":"tiny")"));
+}
+
+TEST_F(ServerTest, AClientThatWaitsForContinueIsTold) {
+  Client client = Connect();
+  client.Send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 15\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_THAT(client.ReadTo("\r\n\r\n"), StartsWith("HTTP/1.1 100"));
+  client.Send(R"({"prompt":"hi"})");
+  engine_.Answer(engine_.WaitForRequest(), "x");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, ABodyThatStopsComingIsGivenUp) {
+  server_.reset();
+  options_.body_timeout = std::chrono::milliseconds(50);
+  Start();
+  Client client = Connect();
+  client.Send("POST /v1/completions HTTP/1.1\r\nContent-Length: 15\r\n\r\n{");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 408"));
+}
+
+TEST_F(ServerTest, MetricsCountTokensAndOutcomes) {
+  Client client = Connect();
+  client.Post(kCompletions, kPlain);
+  engine_.Answer(engine_.WaitForRequest(), "yes");
+  client.Response();
+  client.Post(kCompletions, "{}");
+  client.Response();
+  client.Get("/metrics");
+  EXPECT_THAT(client.Response(), AllOf(HasSubstr("\nweir_prompt_tokens_total 2\n"),
+                                       HasSubstr("\nweir_computed_tokens_total 1\n"),
+                                       HasSubstr("\nweir_generated_tokens_total 3\n"),
+                                       HasSubstr("weir_requests_total{outcome=\"length\"} 1\n"),
+                                       HasSubstr("weir_requests_total{outcome=\"invalid\"} 1\n"),
+                                       HasSubstr("\nweir_next_token_seconds_count 2\n")));
+}
+
+TEST_F(ServerTest, APortInUseIsOneErrorThatNamesIt) {
+  options_.port = server_->port();
+  const auto second = Server::Start(options_, {engine_, tokenizer_, template_});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kIo);
+  EXPECT_THAT(second.error().message, HasSubstr(fmt::format("127.0.0.1:{}", options_.port)));
+}
+
+TEST_F(ServerTest, StopEndsConnectionsThatAreIdleOrPending) {
+  Client idle = Connect();
+  idle.Get("/health");
+  idle.Response();
+  Client pending = Connect();
+  pending.Post(kCompletions, kPlain);
+  const uint64_t request = engine_.WaitForRequest();
+  engine_.Emit(request, FinishEvent{.reason = FinishReason::kCancelled, .at = {}});
+  server_->Stop(std::chrono::milliseconds(0));
+  EXPECT_EQ(idle.ReadAll(), "");
+  EXPECT_THAT(pending.ReadAll(), StartsWith("HTTP/1.1 503"));
+}
+
+}  // namespace
+}  // namespace weir

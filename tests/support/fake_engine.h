@@ -1,0 +1,114 @@
+// An engine whose events come when the test says so.
+//
+// Threads: the test's and the server's.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/engine_port.h"
+#include "support/byte_tokenizer.h"
+
+namespace weir::test {
+
+class FakeEngine final : public EnginePort {
+ public:
+  explicit FakeEngine(uint32_t context_tokens) : context_tokens_(context_tokens) {}
+
+  // Refuses what is submitted from now on.
+  void Refuse(Error error) {
+    std::lock_guard lock(mutex_);
+    refusal_ = std::move(error);
+  }
+
+  // The number of the next request that was submitted; waits for it.
+  uint64_t WaitForRequest() {
+    const uint64_t number = ++taken_;
+    Wait([&] { return requests_.contains(number); });
+    return number;
+  }
+  GenerationRequest request(uint64_t number) {
+    std::lock_guard lock(mutex_);
+    return requests_.at(number).request;
+  }
+  // False if it does not come within ten seconds.
+  bool WaitForCancel(uint64_t number) {
+    return Wait([&] { return cancelled_.contains(number); });
+  }
+
+  void Emit(uint64_t number, GenerationEvent event) {
+    EventSink sink;
+    {
+      std::lock_guard lock(mutex_);
+      sink = requests_.at(number).sink;
+    }
+    sink(std::move(event));
+  }
+  void EmitPrompt(uint64_t number) {
+    Emit(number,
+         PromptEvent{.sources = {.computed = 1}, .logprobs = {}, .started_at = {}, .at = {}});
+  }
+  void EmitText(uint64_t number, std::string_view text) {
+    for (const char& byte : text) {
+      Emit(number, TokenEvent{.sampled = {ByteTokenizerId({&byte, 1}), -1, {}}, .at = {}});
+    }
+  }
+  void EmitFinish(uint64_t number, FinishReason reason) {
+    Emit(number, FinishEvent{.reason = reason, .at = {}});
+  }
+  // A whole answer.
+  void Answer(uint64_t number, std::string_view text) {
+    EmitPrompt(number);
+    EmitText(number, text);
+    EmitFinish(number, FinishReason::kLength);
+  }
+
+  Result<RequestId> Submit(GenerationRequest request, EventSink sink) override {
+    std::lock_guard lock(mutex_);
+    if (refusal_) return tl::make_unexpected(*refusal_);
+    requests_[++submitted_] = {std::move(request), std::move(sink)};
+    changed_.notify_all();
+    return RequestId(submitted_);
+  }
+  void Cancel(RequestId id) override {
+    std::lock_guard lock(mutex_);
+    cancelled_.insert(id.value());
+    changed_.notify_all();
+  }
+  void Shutdown(std::chrono::milliseconds) override {
+    std::lock_guard lock(mutex_);
+    requests_.clear();
+  }
+  [[nodiscard]] uint32_t context_tokens() const override { return context_tokens_; }
+  [[nodiscard]] EngineGauges gauges() const override { return {}; }
+
+ private:
+  struct Submitted {
+    GenerationRequest request;
+    EventSink sink;
+  };
+  template <class Condition>
+  bool Wait(const Condition& condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), condition);
+  }
+
+  const uint32_t context_tokens_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Error> refusal_;
+  uint64_t submitted_ = 0;
+  uint64_t taken_ = 0;
+  std::map<uint64_t, Submitted> requests_;
+  std::set<uint64_t> cancelled_;
+};
+
+}  // namespace weir::test
