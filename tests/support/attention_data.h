@@ -1,4 +1,5 @@
-// What attention tests and benchmarks share: random rows in a KvCache full of NaN bytes, driven in any chunks.
+// What attention tests and benchmarks share: random rows in a KvCache full of NaN bytes, driven in
+// any chunks.
 #pragma once
 
 #include <algorithm>
