@@ -29,8 +29,11 @@ struct CommandEntry {
 
 // In the order of `weir --help`.
 constexpr auto kCommands = std::to_array<CommandEntry>({
+    {"run", "One completion to standard output", MakeRunCommand},
     {"bench", "Prefill and decode speed, with llama-bench's flags and output", MakeBenchCommand},
     {"inspect", "What a GGUF file holds: metadata, groups, tensors", MakeInspectCommand},
+    {"perplexity", "How well a model foretells a text; KL against saved rows",
+     MakePerplexityCommand},
     {"plan", "KV bytes of a model at a context length, by group", MakePlanCommand},
 });
 

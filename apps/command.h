@@ -23,6 +23,8 @@ using Command = std::function<Result<void>()>;
 
 Command MakeBenchCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
+Command MakePerplexityCommand(CLI::App& app);
 Command MakePlanCommand(CLI::App& app);
+Command MakeRunCommand(CLI::App& app);
 
 }  // namespace weir
