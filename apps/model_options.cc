@@ -1,13 +1,12 @@
 #include "model_options.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 
 #include "base/byte_count.h"
+#include "machine.h"
 #include "simd/isa.h"
 
 namespace weir {
@@ -28,29 +27,6 @@ CLI::Validator Between(double min, double max) {
       "");
 }
 
-// What the kernel could give out without swapping.
-uint64_t FreeMemoryBytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  uint64_t kib = 0;
-  std::string unit;
-  while (file >> name >> kib) {
-    if (name == "MemAvailable:") return kib * 1024;
-    std::getline(file, unit);
-  }
-  return 0;
-}
-
-// The limit of this process's control group leaves, if it has one; else "no limit".
-uint64_t FreeGroupBytes() {
-  uint64_t limit = 0;
-  uint64_t used = 0;
-  std::ifstream limit_file("/sys/fs/cgroup/memory.max");
-  std::ifstream used_file("/sys/fs/cgroup/memory.current");
-  if (!(limit_file >> limit) || !(used_file >> used)) return std::numeric_limits<uint64_t>::max();
-  return limit - std::min(limit, used);
-}
-
 }  // namespace
 
 void AddModelOptions(CLI::App& app, ModelOptions& options) {
@@ -58,7 +34,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options) {
   app.add_option("-c,--ctx", options.context_tokens, "Context: prompt and answer [the model's]")
       ->option_text("TOKENS")
       ->check(Between(0, kMaxContext));
-  app.add_option("-t,--threads", options.threads, "Compute threads [all processors]")
+  app.add_option("-t,--threads", options.threads, "Compute threads [all cores]")
       ->option_text("N")
       ->check(Between(0, kMaxThreads));
   app.add_option("--kv-memory", options.kv_memory, "Memory for KV, such as 512M or 1.5GiB")
@@ -79,9 +55,7 @@ void AddChatTemplateOption(CLI::App& app, ModelOptions& options) {
 
 uint32_t ThreadCount(const ModelOptions& options) {
   if (options.threads != 0) return options.threads;
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return 1;
-  return static_cast<uint32_t>(std::clamp(CPU_COUNT(&allowed), 1, static_cast<int>(kMaxThreads)));
+  return std::min(Machine().CoreCount(AllowedCpus()), kMaxThreads);
 }
 
 Result<void> ApplyIsa(const ModelOptions& options) {
@@ -99,7 +73,7 @@ Result<void> ApplyIsa(const ModelOptions& options) {
 
 Result<uint64_t> KvBudgetBytes(const ModelOptions& options) {
   if (!options.kv_memory.empty()) return ParseByteCount(options.kv_memory);
-  const uint64_t free_bytes = std::min(FreeMemoryBytes(), FreeGroupBytes());
+  const uint64_t free_bytes = Machine().FreeMemoryBytes();
   return static_cast<uint64_t>(static_cast<double>(free_bytes) * options.kv_memory_fraction);
 }
 

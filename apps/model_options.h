@@ -12,7 +12,7 @@ namespace weir {
 
 struct ModelOptions {
   std::string model;                // path of a GGUF file
-  uint32_t context_tokens = 0;      // 0: what the model was trained for
+  uint32_t context_tokens = 0;      // 0: the model's, or what the KV memory holds
   uint32_t threads = 0;             // as given; see ThreadCount()
   std::string kv_memory;            // a byte count; empty: by fraction
   double kv_memory_fraction = 0.9;  // of what is free once the weights are loaded
@@ -25,7 +25,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options);
 // --chat-template, for the commands that render chats
 void AddChatTemplateOption(CLI::App& app, ModelOptions& options);
 
-// The threads asked for, else the processors that this process may use.
+// The threads asked for, else the physical cores that this process may use.
 [[nodiscard]] uint32_t ThreadCount(const ModelOptions& options);
 
 // Forces --isa, if given. kInvalidArgument, naming what this CPU has, when it cannot be.

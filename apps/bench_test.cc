@@ -1,0 +1,90 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench_report.h"
+#include "number_list.h"
+
+namespace weir {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<uint32_t> Numbers(const std::string& text) {
+  const auto numbers = ParseNumberList("-p", text);
+  return numbers ? *numbers : std::vector<uint32_t>{};
+}
+
+// What llama-bench's README promises of its lists.
+TEST(NumberList, TakesListsRangesAndSteps) {
+  EXPECT_THAT(Numbers("512"), ElementsAre(512));
+  EXPECT_THAT(Numbers("0"), ElementsAre(0));
+  EXPECT_THAT(Numbers("128,256,8"), ElementsAre(128, 256, 8));
+  EXPECT_THAT(Numbers("1-3"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Numbers("0-4096+1024"), ElementsAre(0, 1024, 2048, 3072, 4096));
+  EXPECT_THAT(Numbers("1-16*2"), ElementsAre(1, 2, 4, 8, 16));
+  EXPECT_THAT(Numbers("7,1-2"), ElementsAre(7, 1, 2));
+}
+
+TEST(NumberList, NamesWhatIsNoCount) {
+  for (const char* text : {"", "x", "5,", ",5", "-1", "5-", "5-1", "1-9+0", "0-9*2", "1-9*1",
+                           "1-9/2", "5 ", "99999999999", "0-1000000"}) {
+    const auto numbers = ParseNumberList("-d", text);
+    ASSERT_FALSE(numbers) << text;
+    EXPECT_THAT(numbers.error().message, HasSubstr("-d"));
+  }
+}
+
+TEST(BenchTest, RowsAreNamedAsInLlamaBench) {
+  EXPECT_EQ((BenchTest{.prompt_tokens = 512}).Name(), "pp512");
+  EXPECT_EQ((BenchTest{.answer_tokens = 64, .depth = 4096}).Name(), "tg64 @ d4096");
+  EXPECT_EQ((BenchTest{.prompt_tokens = 512, .answer_tokens = 128}).Name(), "pp512+tg128");
+}
+
+BenchResult MakeResult() {
+  BenchResult result;
+  result.model = {
+      .path = "m.gguf", .type = "gemma3 270M Q8_0", .bytes = 3 << 20, .parameters = 5000000};
+  result.test = {.prompt_tokens = 100};
+  result.threads = 2;
+  result.samples = {1'000'000'000, 500'000'000};  // 100 and 200 tokens a second
+  return result;
+}
+
+TEST(BenchReport, MarkdownHasLlamaBenchsColumns) {
+  const auto report = BenchReport::Create("md");
+  ASSERT_TRUE(report);
+  EXPECT_EQ((*report)->Begin(),
+            "| model                          |       size |     params | backend    | threads |"
+            "            test |                  t/s |\n"
+            "| ------------------------------ | ---------: | ---------: | ---------- | ------: |"
+            " --------------: | -------------------: |\n");
+  EXPECT_EQ((*report)->Row(MakeResult()),
+            "| gemma3 270M Q8_0               |   3.00 MiB |     5.00 M | CPU        |       2 |"
+            "           pp100 |       150.00 ± 70.71 |\n");
+}
+
+TEST(BenchReport, JsonIsOneListOfRecords) {
+  const auto report = BenchReport::Create("json");
+  ASSERT_TRUE(report);
+  std::string text = (*report)->Begin();
+  text += (*report)->Row(MakeResult());
+  text += (*report)->Row(MakeResult());
+  text += (*report)->End();
+  const auto json = nlohmann::json::parse(text);
+  ASSERT_EQ(json.size(), 2U);
+  EXPECT_EQ(json[0]["n_prompt"], 100);
+  EXPECT_EQ(json[0]["n_gen"], 0);
+  EXPECT_EQ(json[0]["n_threads"], 2);
+  EXPECT_EQ(json[0]["avg_ns"], 750'000'000);
+  EXPECT_DOUBLE_EQ(json[0]["avg_ts"], 150.0);
+  EXPECT_NEAR(json[0]["stddev_ts"], 70.7107, 1e-4);
+  EXPECT_EQ(json[1]["samples_ns"].size(), 2U);
+}
+
+TEST(BenchReport, AnotherFormatIsRefused) { EXPECT_FALSE(BenchReport::Create("sql")); }
+
+}  // namespace
+}  // namespace weir
