@@ -29,6 +29,8 @@ struct CommandEntry {
 
 // In the order of `weir --help`.
 constexpr auto kCommands = std::to_array<CommandEntry>({
+    {"serve", "OpenAI's HTTP API", MakeServeCommand},
+    {"chat", "A conversation on the terminal", MakeChatCommand},
     {"run", "One completion to standard output", MakeRunCommand},
     {"bench", "Prefill and decode speed, with llama-bench's flags and output", MakeBenchCommand},
     {"inspect", "What a GGUF file holds: metadata, groups, tensors", MakeInspectCommand},

@@ -22,9 +22,11 @@ namespace weir {
 using Command = std::function<Result<void>()>;
 
 Command MakeBenchCommand(CLI::App& app);
+Command MakeChatCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakePerplexityCommand(CLI::App& app);
 Command MakePlanCommand(CLI::App& app);
 Command MakeRunCommand(CLI::App& app);
+Command MakeServeCommand(CLI::App& app);
 
 }  // namespace weir

@@ -1,0 +1,120 @@
+// `weir serve`: OpenAI's HTTP API until SIGTERM or Ctrl-C.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/check.h"
+#include "chat_setup.h"
+#include "command.h"
+#include "loaded_model.h"
+#include "server/engine_port.h"
+#include "server/server.h"
+
+namespace weir {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string host = "127.0.0.1";
+  uint16_t port = 8080;
+  std::string alias;
+  uint32_t queue = 64;
+  uint32_t chunk_tokens = 512;
+  uint32_t grace_seconds = 10;
+};
+
+// SIGINT and SIGTERM as something to wait for. Handlers, not a mask: until they are set a signal
+// just ends the program, and so does the second one after.
+class EndSignals {
+ public:
+  EndSignals() {
+    event_ = eventfd(0, EFD_CLOEXEC);
+    WEIR_CHECK(event_ >= 0);
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      const uint64_t one = 1;
+      [[maybe_unused]] const ssize_t written = write(event_, &one, sizeof(one));
+    };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+  }
+
+  void Wait() {
+    uint64_t count = 0;
+    while (read(event_, &count, sizeof(count)) < 0) {
+    }
+  }
+
+ private:
+  static inline int event_ = -1;
+};
+
+void PrintReady(const std::string& host, uint16_t port) {
+  const std::string shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  const std::string url = fmt::format("http://{}:{}", shown, port);
+  fmt::print(
+      "ready on {0}\n"
+      "  curl {0}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
+      "    -d '{{\"messages\":[{{\"role\":\"user\",\"content\":\"What is the capital of "
+      "France?\"}}]}}'\n",
+      url);
+  std::fflush(stdout);
+}
+
+Result<void> Run(const Options& options) {
+  signal(SIGPIPE, SIG_IGN);
+  const auto loaded = WEIR_TRY(LoadModel(options.model));
+  const Tokenizer tokenizer = WEIR_TRY(LoadTokenizer(*loaded));
+  const ChatTemplate chat_template = WEIR_TRY(LoadChatTemplate(*loaded, options.model));
+  KvMemory memory = WEIR_TRY(ReserveKv(*loaded, options.model, options.chunk_tokens));
+  fmt::print(stderr, "{}\n", DescribeStart(*loaded, memory));
+  EndSignals end_signals;
+  Engine engine(loaded->model, std::move(memory.cache),
+                {.context_tokens = memory.context_tokens,
+                 .chunk_tokens = options.chunk_tokens,
+                 .queue_capacity = options.queue});
+  LocalEngine port(engine);
+  ServerOptions server_options;
+  server_options.address = options.host;
+  server_options.port = options.port;
+  server_options.model_id = options.alias.empty() ? loaded->id : options.alias;
+  const auto server = WEIR_TRY(Server::Start(
+      server_options, {.engine = port, .tokenizer = tokenizer, .chat_template = chat_template}));
+  PrintReady(options.host, server->port());
+  end_signals.Wait();
+  fmt::print(stderr, "weir: ending; requests have {} s to finish\n", options.grace_seconds);
+  server->Stop(std::chrono::seconds(options.grace_seconds));
+  return {};
+}
+
+}  // namespace
+
+Command MakeServeCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  AddModelOptions(app, options->model);
+  AddChatTemplateOption(app, options->model);
+  app.add_option("--host", options->host, "Address to listen on [127.0.0.1]")
+      ->option_text("ADDRESS");
+  app.add_option("--port", options->port, "Port; 0: any free one [8080]")->option_text("PORT");
+  app.add_option("--alias", options->alias, "The model's name in the API [the file's]")
+      ->option_text("NAME");
+  app.add_option("--queue", options->queue, "Requests that may wait; more get a 503 [64]")
+      ->option_text("N")
+      ->check(CLI::Range(0, 100000));
+  app.add_option("--ub,--ubatch-size", options->chunk_tokens, "Most prefill positions a step [512]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 16384));
+  app.add_option("--grace", options->grace_seconds, "Time for running requests at the end [10]")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0, 86400));
+  return [options] { return Run(*options); };
+}
+
+}  // namespace weir
