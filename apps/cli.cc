@@ -46,7 +46,7 @@ class ShortFormatter final : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";
     const std::string text = option->get_option_text();
-    return " " + (text.empty() ? option->get_type_name() : text);
+    return fmt::format(" {}", text.empty() ? option->get_type_name() : text);
   }
 };
 

@@ -178,7 +178,7 @@ Command MakePerplexityCommand(CLI::App& app) {
       ->option_text("N")
       ->check(CLI::Range(1, 1024));
   app.add_option("--base", options->base,
-                 "Compare with this file's rows, on its tokens: KL divergence, same top token")
+                 "Compare with these rows: KL divergence, same top token")
       ->option_text("FILE");
   app.add_option("--save-base", options->save_base, "Save the rows for a later --base")
       ->option_text("FILE");
