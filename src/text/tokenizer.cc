@@ -40,15 +40,16 @@ bool MayEndATurn(TokenKind kind, std::string_view text) {
 constexpr std::string_view kMessageEnd = "<|end|>";
 constexpr std::string_view kAnswerEnd = "<|return|>";
 
-// Copies all texts behind one another and points the views there.
-std::string MoveTextsToArena(std::vector<std::string_view>& texts) {
+// Copies all texts behind one another and points the views there. (Not a std::string: moving a
+// short one moves its bytes.)
+std::vector<char> MoveTextsToArena(std::vector<std::string_view>& texts) {
   size_t byte_count = 0;
   for (const std::string_view text : texts) byte_count += text.size();
-  std::string arena;
+  std::vector<char> arena;
   arena.reserve(byte_count);
   for (std::string_view& text : texts) {
     const size_t begin = arena.size();
-    arena.append(text);
+    arena.insert(arena.end(), text.begin(), text.end());
     text = std::string_view(arena.data() + begin, text.size());
   }
   return arena;
@@ -58,7 +59,7 @@ std::string MoveTextsToArena(std::vector<std::string_view>& texts) {
 
 struct Tokenizer::State {
   Vocabulary vocabulary;
-  std::string arena;  // the bytes of vocabulary.texts
+  std::vector<char> arena;  // the bytes of vocabulary.texts
   std::variant<std::monostate, SentencePieceEncoder, ByteLevelEncoder> encoder;
   TokenMatcher control;       // control and unknown tokens
   TokenMatcher user_defined;  // byte-level only
@@ -148,27 +149,33 @@ Result<Tokenizer> Tokenizer::Create(Vocabulary vocabulary) {
 
 std::vector<TokenId> Tokenizer::Encode(std::string_view text, SpecialTokens special,
                                        AddBos add_bos) const {
-  std::string replaced;
-  if (!IsValidUtf8(text)) {
-    replaced = ReplaceInvalidUtf8(text);
-    text = replaced;
-  }
+  if (text.empty()) return Encode(Prompt{}, add_bos);
+  return Encode(Prompt{{std::string(text), special == SpecialTokens::kParse}}, add_bos);
+}
+
+std::vector<TokenId> Tokenizer::Encode(const Prompt& prompt, AddBos add_bos) const {
   std::vector<TokenId> tokens;
-  tokens.reserve(text.size() / 3 + 2);
   const Vocabulary& vocabulary = state_->vocabulary;
   if (add_bos == AddBos::kAsModelWants && vocabulary.add_bos && vocabulary.bos) {
     tokens.push_back(*vocabulary.bos);
   }
   MergeWorkspace workspace;
-  size_t at = 0;
-  if (special == SpecialTokens::kParse) {
-    while (const auto match = state_->control.Next(text, at)) {
-      state_->EncodeText(text.substr(at, match->begin - at), workspace, tokens);
+  std::string text;  // since the last control token
+  for (const PromptPart& part : prompt) {
+    const std::string valid = ReplaceInvalidUtf8(part.text);
+    size_t at = 0;
+    while (part.parse_special) {
+      const auto match = state_->control.Next(valid, at);
+      if (!match) break;
+      text.append(valid, at, match->begin - at);
+      state_->EncodeText(text, workspace, tokens);
+      text.clear();
       tokens.push_back(match->token);
       at = match->end;
     }
+    text.append(valid, at);
   }
-  state_->EncodeText(text.substr(at), workspace, tokens);
+  state_->EncodeText(text, workspace, tokens);
   return tokens;
 }
 

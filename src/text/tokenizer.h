@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "text/prompt_part.h"
 #include "text/vocabulary.h"
 
 namespace weir {
@@ -34,6 +35,10 @@ class Tokenizer {
   // before).
   [[nodiscard]] std::vector<TokenId> Encode(std::string_view text, SpecialTokens special,
                                             AddBos add_bos) const;
+
+  // The same for a prompt of several authors: control tokens come from the template's parts alone;
+  // between them the text is one, whoever wrote it, as if it had been encoded whole.
+  [[nodiscard]] std::vector<TokenId> Encode(const Prompt& prompt, AddBos add_bos) const;
 
   // The bytes of one token in running text: possibly half a character; control tokens are empty
   // unless `special` is kParse.

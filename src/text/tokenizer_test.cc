@@ -139,6 +139,23 @@ TEST(Tokenizer, ControlTokensComeFromTemplateTextOnly) {
   EXPECT_EQ(tokenizer.Piece(TokenId(1), SpecialTokens::kParse), "<s>");
 }
 
+TEST(Tokenizer, APromptIsOneTextBetweenTheControlTokensOfItsTemplate) {
+  Llama2Builder builder({"ab", "a", "b", "<", "s", ">"});
+  builder.vocabulary.add_space_prefix = false;
+  const Tokenizer tokenizer = builder.Make();
+  const auto encode = [&](const Prompt& prompt) {
+    return Ids(tokenizer.Encode(prompt, AddBos::kAsModelWants));
+  };
+  // "a" of the template and "b" of the user join; the user's "<s>" stays text, half a one too.
+  EXPECT_THAT(encode({{"<s>a", true}, {"b", false}, {"</s>", true}}),
+              ElementsAre(1, 1, kPiece0, 2));
+  EXPECT_THAT(encode({{"a", true}, {"<s>", false}}),
+              ElementsAre(1, kPiece0 + 1, kPiece0 + 3, kPiece0 + 4, kPiece0 + 5));
+  EXPECT_THAT(encode({{"<s", false}, {">", true}}),
+              ElementsAre(1, kPiece0 + 3, kPiece0 + 4, kPiece0 + 5));
+  EXPECT_THAT(encode({}), ElementsAre(1));
+}
+
 TEST(Tokenizer, InvalidUtf8IsEncodedAsReplacementCharacters) {
   Llama2Builder builder({"\xEF\xBF\xBD"});
   builder.vocabulary.add_space_prefix = false;
