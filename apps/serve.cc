@@ -13,6 +13,7 @@
 #include "chat_setup.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "obs/log.h"
 #include "server/engine_port.h"
 #include "server/server.h"
 
@@ -75,6 +76,7 @@ Result<void> Run(const Options& options) {
   const ChatTemplate chat_template = WEIR_TRY(LoadChatTemplate(*loaded, options.model));
   KvMemory memory = WEIR_TRY(ReserveKv(*loaded, options.model, options.chunk_tokens));
   fmt::print(stderr, "{}\n", DescribeStart(*loaded, memory));
+  SetUpLog(LogLevel::kInfo);
   EndSignals end_signals;
   Engine engine(loaded->model, std::move(memory.cache),
                 {.context_tokens = memory.context_tokens,

@@ -66,7 +66,8 @@ void CompletionLogprobs::AddText(TokenId token) {
   const std::string text = CompletionTokenText(tokenizer_, token);
   block_["tokens"].push_back(text);
   block_["text_offset"].push_back(offset_);
-  offset_ += CharacterCount(text);
+  // Control tokens are named here and absent from the text.
+  offset_ += CharacterCount(tokenizer_.Piece(token, SpecialTokens::kAsText));
 }
 
 void CompletionLogprobs::Add(const SampledToken& sampled) {
