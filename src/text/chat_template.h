@@ -5,7 +5,7 @@
 // anything else is an Error at Create() or Render() that names line and construct. Rendering is
 // bounded in steps, bytes and depth: a template from a model file is not trusted.
 //
-// A template that writes `bos_text` itself must not get a second one from the tokenizer.
+// Templates write `bos_text` themselves where the model wants it: encode a prompt with AddBos::kNo.
 //
 // Threads: immutable after Create(); any thread.
 #pragma once
@@ -22,13 +22,13 @@
 namespace weir {
 
 struct ChatInput {
-  nlohmann::ordered_json messages;  // [{role, content, ...}], as the API received them
-  nlohmann::ordered_json tools;     // null or a list
-  nlohmann::ordered_json extra;     // null or further template variables (chat_template_kwargs)
+  nlohmann::ordered_json messages = {};  // [{role, content, ...}], as the API received them
+  nlohmann::ordered_json tools = {};     // null or a list
+  nlohmann::ordered_json extra = {};  // null or further template variables (chat_template_kwargs)
   bool add_generation_prompt = true;
-  std::string bos_text;
-  std::string eos_text;
-  std::string today;  // "29 Nov 2026", for strftime_now; empty: templates see no such function
+  std::string bos_text = {};
+  std::string eos_text = {};
+  std::string today = {};  // "29 Nov 2026", for strftime_now; empty: templates see no such function
 };
 
 class ChatTemplate {

@@ -17,18 +17,22 @@ std::string ObjectName(const Value& value) {
 
 // Python's would change their object: the sandbox forbids it.
 bool IsForbidden(const Value& object, std::string_view name) {
-  static constexpr std::array<std::string_view, 14> kChanging = {
-      "append", "clear",  "pop",  "reverse", "insert",     "sort",     "extend",
-      "remove", "update", "copy", "popitem", "setdefault", "fromkeys", "__class__"};
-  return (object.list() != nullptr || object.dict() != nullptr) &&
-         std::find(kChanging.begin(), kChanging.end(), name) != kChanging.end();
+  static constexpr std::array<std::string_view, 8> kOfLists = {
+      "append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
+  static constexpr std::array<std::string_view, 5> kOfDicts = {"clear", "pop", "popitem",
+                                                               "setdefault", "update"};
+  const auto is_in = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return (object.list() != nullptr && is_in(kOfLists)) ||
+         (object.dict() != nullptr && is_in(kOfDicts));
 }
 
 Value Integer(size_t value) { return Value(static_cast<int64_t>(value)); }
 
 Value LoopAttribute(const Loop& loop, std::string_view name) {
   const size_t position = loop.position;
-  const size_t count = loop.items.size();
+  const size_t count = loop.items->size();
   if (name == "index") return Integer(position + 1);
   if (name == "index0") return Integer(position);
   if (name == "revindex") return Integer(count - position);
@@ -39,11 +43,11 @@ Value LoopAttribute(const Loop& loop, std::string_view name) {
   if (name == "depth") return Integer(1);
   if (name == "depth0") return Integer(0);
   if (name == "previtem") {
-    return position > 0 ? loop.items[position - 1]
+    return position > 0 ? (*loop.items)[position - 1]
                         : Value::UndefinedBecause("there is no previous item");
   }
   if (name == "nextitem") {
-    return position + 1 < count ? loop.items[position + 1]
+    return position + 1 < count ? (*loop.items)[position + 1]
                                 : Value::UndefinedBecause("there is no next item");
   }
   return Value::UndefinedBecause(fmt::format("'loop' has no attribute '{}'", name));
@@ -200,6 +204,7 @@ Result<Value> Slice(Meter& meter, const Value& object, const Value& start, const
                     const Value& step) {
   if (object.is_undefined()) return TemplateError(UndefinedReason(object));
   if (const Text* text = object.text()) return SliceText(meter, *text, start, stop, step);
+  if (object.dict() != nullptr) return TemplateError("a dict cannot be sliced");
   const List* list = object.list();
   if (list == nullptr || list->kind > ListKind::kRange) {
     return Value::UndefinedBecause(fmt::format("{} cannot be sliced", ObjectName(object)));

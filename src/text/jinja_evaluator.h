@@ -57,7 +57,7 @@ class Evaluator {
   Result<void> WriteValue(const Value& value);
   Result<void> Assign(const Target& target, Value value);
   Result<void> AssignAttribute(const Target& target, Value value);
-  Result<std::vector<Value>> LoopItems(const ForStatement& node);
+  Result<std::shared_ptr<const std::vector<Value>>> LoopItems(const ForStatement& node);
   // What `body` writes, in a scope of its own.
   Result<Text> Capture(const Body& body);
   Result<Value> ApplyFilter(const ExpressionPtr& filter, Text input);

@@ -25,7 +25,7 @@ Result<Value> Length(Meter& meter, const Value& input, const Arguments& argument
     return Integer(CountCharacters(text->view()));
   }
   if (const Dict* dict = input.dict()) return Integer(dict->entries().size());
-  if (const Loop* loop = input.loop()) return Integer(loop->items.size());
+  if (const Loop* loop = input.loop()) return Integer(loop->items->size());
   const List* list = input.list();
   if (list != nullptr && list->kind != ListKind::kIterator) return Integer(list->items.size());
   return TemplateError(fmt::format("a '{}' has no length", input.type_name()));

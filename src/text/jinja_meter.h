@@ -14,8 +14,8 @@
 namespace weir::jinja {
 
 struct Limits {
-  uint64_t steps = 50'000'000;
-  uint64_t allocated_bytes = 128ULL << 20;  // beside 32 times the input's
+  uint64_t steps = 30'000'000;              // some seconds
+  uint64_t allocated_bytes = 256ULL << 20;  // beside 32 times the input's
   uint64_t output_bytes = 64ULL << 20;      // of the prompt, or of one string
   uint32_t call_depth = 1000;               // nested expressions, statements and macro calls
   uint32_t value_depth = 200;               // lists in lists

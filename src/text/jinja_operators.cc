@@ -229,18 +229,12 @@ Text JoinTwo(const Text& left, const Text& right) {
 }
 
 Result<Value> Concatenate(Meter& meter, const std::vector<Value>& values) {
-  std::vector<Text> texts;
-  bool is_markup = false;
-  for (const Value& value : values) {
-    texts.push_back(WEIR_TRY(ToText(meter, value)));
-    is_markup = is_markup || texts.back().is_markup;
-  }
   Text out;
-  for (const Text& text : texts) {
+  for (const Value& value : values) {
+    const Text text = WEIR_TRY(ToText(meter, value));
     WEIR_TRY(meter.Allocate(text.Footprint()));
-    out.Append(is_markup ? Escaped(text) : text);
+    out.Append(text);
   }
-  out.is_markup = is_markup;
   return MakeText(meter, std::move(out));
 }
 

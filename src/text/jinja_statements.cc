@@ -130,36 +130,42 @@ Result<Evaluator::Flow> Evaluator::Visit(const IfStatement& node) {
   return Execute(node.otherwise);
 }
 
+// A scope and its variables cost about as much as so many nodes.
+constexpr uint64_t kIterationSteps = 6;
+
 // The items that pass the loop's own condition.
-Result<std::vector<Value>> Evaluator::LoopItems(const ForStatement& node) {
+Result<std::shared_ptr<const std::vector<Value>>> Evaluator::LoopItems(const ForStatement& node) {
   const Value iterable = WEIR_TRY(Evaluate(*node.items));
-  std::vector<Value> items = WEIR_TRY(ToItems(meter_, iterable));
+  auto items = WEIR_TRY(ShareItems(meter_, iterable));
   if (node.condition == nullptr) return items;
-  std::vector<Value> passing;
-  for (Value& item : items) {
+  auto passing = std::make_shared<std::vector<Value>>();
+  for (const Value& item : *items) {
     const ScopeGuard scope(*this);
     WEIR_TRY(Assign(node.target, item));
-    if (WEIR_TRY(EvaluateTruth(*node.condition))) passing.push_back(std::move(item));
+    if (WEIR_TRY(EvaluateTruth(*node.condition))) passing->push_back(item);
   }
-  return passing;
+  WEIR_TRY(meter_.Allocate(passing->size() * sizeof(Value)));
+  return std::shared_ptr<const std::vector<Value>>(std::move(passing));
 }
 
 Result<Evaluator::Flow> Evaluator::Visit(const ForStatement& node) {
   auto loop = std::make_shared<Loop>();
   loop->items = WEIR_TRY(LoopItems(node));
-  if (loop->items.empty()) {
+  const std::vector<Value>& items = *loop->items;
+  if (items.empty()) {
     const ScopeGuard scope(*this);
     return Execute(node.otherwise);
   }
-  for (const Value& item : loop->items) loop->depth = std::max(loop->depth, item.depth() + 1);
+  WEIR_TRY(meter_.Step(items.size() / 4));
+  for (const Value& item : items) loop->depth = std::max(loop->depth, item.depth() + 1);
   if (loop->depth > meter_.limits().value_depth) return TemplateError("values nested too deep");
   const Value loop_value{Value::LoopPtr(loop)};
-  for (size_t i = 0; i < loop->items.size(); ++i) {
+  for (size_t i = 0; i < items.size(); ++i) {
     loop->position = i;
-    WEIR_TRY(meter_.Step());
+    WEIR_TRY(meter_.Step(kIterationSteps));
     const ScopeGuard scope(*this);
     scope_->variables["loop"] = loop_value;
-    WEIR_TRY(Assign(node.target, loop->items[i]));
+    WEIR_TRY(Assign(node.target, items[i]));
     if (WEIR_TRY(Execute(node.body)) == Flow::kBreak) break;
   }
   return Flow::kNext;

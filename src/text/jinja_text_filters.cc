@@ -167,7 +167,7 @@ Result<Value> ToJson(Meter& meter, const Value& input, const Arguments& argument
   style.ascii_only = bound[0] != nullptr && bound[0]->IsTrue();
   if (bound[1] != nullptr && !bound[1]->is_none()) {
     style.indent = WEIR_TRY(IndentText(*bound[1]));
-    style.item_separator = ",";
+    style.item_separator = std::string(1, ',');  // g++ 12 misreads assign(const char*)
   }
   if (bound[2] != nullptr && !bound[2]->is_none()) WEIR_TRY(SetSeparators(*bound[2], style));
   style.sort_keys = bound[3] != nullptr && bound[3]->IsTrue();

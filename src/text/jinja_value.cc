@@ -282,4 +282,11 @@ Result<std::vector<Value>> ToItems(Meter& meter, const Value& value) {
   return TemplateError(fmt::format("a '{}' cannot be iterated over", value.type_name()));
 }
 
+Result<std::shared_ptr<const std::vector<Value>>> ShareItems(Meter& meter, const Value& value) {
+  using Items = std::shared_ptr<const std::vector<Value>>;
+  const auto* list = value.As<Value::ListPtr>();
+  if (list != nullptr && (*list)->kind != ListKind::kIterator) return Items(*list, &(*list)->items);
+  return Items(std::make_shared<const std::vector<Value>>(WEIR_TRY(ToItems(meter, value))));
+}
+
 }  // namespace weir::jinja

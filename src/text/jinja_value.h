@@ -113,7 +113,7 @@ struct Namespace {
 
 // The variable `loop`. `position` moves on.
 struct Loop {
-  std::vector<Value> items;
+  std::shared_ptr<const std::vector<Value>> items;  // never null
   mutable size_t position = 0;
   uint32_t depth = 1;
 };
@@ -137,6 +137,8 @@ Result<int64_t> ToInteger(const Value& value, std::string_view what);
 
 // The items of anything iterable: list, dict keys, characters, undefined (none).
 Result<std::vector<Value>> ToItems(Meter& meter, const Value& value);
+// The same without a copy where `value` is a list.
+Result<std::shared_ptr<const std::vector<Value>>> ShareItems(Meter& meter, const Value& value);
 
 [[nodiscard]] inline tl::unexpected<Error> TemplateError(std::string message) {
   return Fail(ErrorCode::kInvalidArgument, std::move(message));
