@@ -28,7 +28,7 @@ struct Options {
   ModelOptions model;
   SamplingOptions sampling;
   std::string system;
-  uint64_t max_tokens = 1024;
+  int64_t max_tokens = 1024;
 };
 
 class Conversation {
@@ -72,7 +72,7 @@ class Conversation {
     GenerationRequest request;
     request.prompt = std::move(*prompt);
     request.sampling = sampling_;
-    request.max_tokens = options_.max_tokens;
+    request.max_tokens = AnswerLength(options_.max_tokens);
     request.end_tokens = tokenizer_.end_tokens();
 
     AnswerText text(tokenizer_, template_.stop_strings(),
@@ -167,8 +167,7 @@ Command MakeChatCommand(CLI::App& app) {
   AddModelOptions(app, options->model);
   AddChatTemplateOption(app, options->model);
   app.add_option("--system", options->system, "System message")->option_text("TEXT");
-  app.add_option("-n,--n-predict", options->max_tokens, "Most tokens of an answer [1024]")
-      ->option_text("N");
+  AddAnswerLengthOption(app, options->max_tokens);
   AddSamplingOptions(app, options->sampling);
   return [options] { return Run(*options); };
 }

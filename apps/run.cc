@@ -20,7 +20,7 @@ struct Options {
   ModelOptions model;
   SamplingOptions sampling;
   std::string prompt;
-  uint64_t max_tokens = 128;
+  int64_t max_tokens = 128;
   bool ignore_eos = false;
 };
 
@@ -36,7 +36,7 @@ Result<void> Run(const Options& options) {
   GenerationRequest request;
   request.prompt = tokenizer.Encode(options.prompt, SpecialTokens::kAsText, AddBos::kAsModelWants);
   request.sampling = sampling;
-  request.max_tokens = options.max_tokens;
+  request.max_tokens = AnswerLength(options.max_tokens);
   request.ignore_eos = options.ignore_eos;
   request.end_tokens = tokenizer.end_tokens();
   Utf8Stream text;
@@ -59,8 +59,7 @@ Command MakeRunCommand(CLI::App& app) {
   app.add_option("-p,--prompt", options->prompt, "Text to continue")
       ->option_text("TEXT")
       ->required();
-  app.add_option("-n,--n-predict", options->max_tokens, "Most tokens to write [128]")
-      ->option_text("N");
+  AddAnswerLengthOption(app, options->max_tokens);
   app.add_flag("--ignore-eos", options->ignore_eos, "Go on where the model would end");
   AddSamplingOptions(app, options->sampling);
   return [options] { return Run(*options); };

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <optional>
 
 #include "model/sampler.h"
 
@@ -11,8 +10,12 @@ namespace weir {
 
 struct SamplingOptions {
   SamplingParams params;
-  std::optional<uint64_t> seed;  // absent: another one every run
+  int64_t seed = -1;  // below 0: another one every run
 };
+
+// -n: most tokens of an answer; -1: as many as the context holds.
+void AddAnswerLengthOption(CLI::App& app, int64_t& max_tokens);
+[[nodiscard]] uint64_t AnswerLength(int64_t max_tokens);
 
 void AddSamplingOptions(CLI::App& app, SamplingOptions& options);
 

@@ -17,7 +17,7 @@ Clock::TimePoint Now() { return std::chrono::steady_clock::now(); }
 
 uint32_t ChunkPacer::Next(uint32_t remaining) const {
   uint32_t chunk = std::min(remaining, chunk_max_);
-  if (tokens_in_target_ > 0 && tokens_in_target_ < chunk) {
+  if (tokens_in_target_ < chunk) {
     const auto granules = static_cast<uint32_t>(tokens_in_target_) / kGranule;
     chunk = std::min(chunk, std::max(granules, 1U) * kGranule);
   }

@@ -22,16 +22,17 @@ class ChunkPacer {
   ChunkPacer(uint32_t chunk_max, std::chrono::nanoseconds target)
       : chunk_max_(chunk_max), target_(target) {}
   // At least 1 (for remaining > 0), at most `remaining` and chunk_max; whole multiples of
-  // kGranule where the pace binds.
+  // kGranule where the pace binds. Short until the pace is known: the model may be a large one.
   [[nodiscard]] uint32_t Next(uint32_t remaining) const;
   void Record(uint32_t tokens, std::chrono::nanoseconds took);
 
   static constexpr uint32_t kGranule = 32;
+  static constexpr uint32_t kFirstChunk = 64;
 
  private:
   uint32_t chunk_max_;
   std::chrono::nanoseconds target_;
-  double tokens_in_target_ = 0;  // 0: not measured yet
+  double tokens_in_target_ = kFirstChunk;
 };
 
 struct GenerationParts {

@@ -5,11 +5,11 @@
 namespace weir {
 namespace {
 
-TEST(ChunkPacer, FirstChunkIsWholeThenThePaceBinds) {
+TEST(ChunkPacer, FirstChunkIsShortThenThePaceBinds) {
   using std::chrono::milliseconds;
   ChunkPacer pacer(512, milliseconds(250));
-  EXPECT_EQ(pacer.Next(2000), 512U);
-  EXPECT_EQ(pacer.Next(100), 100U);
+  EXPECT_EQ(pacer.Next(2000), 64U);
+  EXPECT_EQ(pacer.Next(50), 50U);
   pacer.Record(512, milliseconds(1000));  // 128 tokens in 250 ms
   EXPECT_EQ(pacer.Next(2000), 128U);
   pacer.Record(128, milliseconds(180));  // 177.8: down to whole granules of 32
