@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kMaxScale = 1e6;
 constexpr double kMaxRopeBase = 1e12;
+constexpr double kMinRopeFactor = 1e-3;  // keeps the angle of any position a number
 
 // What an architecture does that its files do not say, or leave out.
 struct Architecture {
@@ -94,6 +95,10 @@ Result<float> ReadPositionScale(const ConfigKeys& keys) {
   auto factor = WEIR_TRY(keys.Float("rope.scaling.factor", 0, kMaxScale));
   if (!factor) factor = WEIR_TRY(keys.Float("rope.scale_linear", 0, kMaxScale));
   if (type == "none" || factor.value_or(0) == 0) return 1.0F;  // 0 is how files write "none"
+  if (*factor < kMinRopeFactor) {
+    return keys.Corrupt(
+        fmt::format("a RoPE scaling factor of {} is below {}", *factor, kMinRopeFactor));
+  }
   return 1.0F / *factor;
 }
 
@@ -131,8 +136,9 @@ Result<std::vector<float>> ReadFrequencyDivisors(const ConfigKeys& keys, uint32_
   std::vector<float> divisors(rope_dims / 2);
   std::memcpy(divisors.data(), tensor->bytes.data(), tensor->bytes.size());
   for (const float divisor : divisors) {
-    if (!(divisor > 0 && std::isfinite(divisor))) {
-      return keys.Corrupt(fmt::format("tensor 'rope_freqs.weight' holds {}", divisor));
+    if (!(divisor >= kMinRopeFactor && divisor <= kMaxScale)) {  // also NaN
+      return keys.Corrupt(fmt::format("tensor 'rope_freqs.weight' holds {}, not {} to {}", divisor,
+                                      kMinRopeFactor, kMaxScale));
     }
   }
   return divisors;

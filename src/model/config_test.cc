@@ -123,10 +123,14 @@ TEST(ReadModelConfig, ReadsLlamaWithFrequencyDivisors) {
   EXPECT_EQ(config.embedding_scale, 1.0F);
 }
 
-TEST(ReadModelConfig, RefusesFrequencyDivisorsOfZero) {
-  GgufBuilder builder = Base("llama");
-  builder.F32Tensor("rope_freqs.weight", {8});
-  EXPECT_THAT(Refused(builder).message, HasSubstr("'rope_freqs.weight' holds 0"));
+// Found by the fuzzer: such frequencies are infinite, and an angle of them is no number.
+TEST(ReadModelConfig, RefusesFrequencyDivisorsAndFactorsNearZero) {
+  GgufBuilder divisors = Base("llama");
+  divisors.F32Tensor("rope_freqs.weight", {8});
+  EXPECT_THAT(Refused(divisors).message, HasSubstr("'rope_freqs.weight' holds 0"));
+  GgufBuilder factor = Base("llama");
+  factor.F32("llama.rope.scaling.factor", 1e-40F);
+  EXPECT_THAT(Refused(factor).message, HasSubstr("scaling factor"));
 }
 
 GgufBuilder Mimo2() {
