@@ -1,13 +1,19 @@
-// GGUF bytes through everything that reads them before weights are packed.
+// GGUF bytes through everything that reads them; what loads as a model also computes one step.
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "base/thread_pool.h"
+#include "kv/kv_cache.h"
+#include "kv/sequence_view.h"
 #include "model/config.h"
 #include "model/kv_plan.h"
 #include "model/kv_shape.h"
+#include "model/model.h"
 
 namespace weir {
 namespace {
@@ -63,6 +69,27 @@ void ReadConfig(const GgufFile& file) {
   }
 }
 
+// A model that loads must also run, whatever its shapes.
+void RunModel(const GgufFile& file) {
+  ThreadPool pool(1);
+  auto model = Model::Load(file, pool, {});
+  if (!model) return CheckError(model.error());
+  const std::vector<TokenId> tokens(3, TokenId(0));
+  const KvLayout layout = model->config().Layout(KvFormat::kF16);
+  const uint64_t positions = 2 * kTileTokens;
+  KvCache cache(
+      layout,
+      {.full_bytes = layout.FullBytes(positions), .window_bytes = layout.WindowBytes(positions)},
+      static_cast<uint32_t>(tokens.size()));
+  SequenceView view(cache);
+  auto chunk = view.BeginChunk(static_cast<uint32_t>(tokens.size()));
+  WEIR_CHECK(chunk.has_value());
+  const ForwardSegment segment{.chunk = &*chunk, .tokens = tokens, .logits = LogitsWanted::kLast};
+  const auto logits = model->Forward(std::span(&segment, 1));
+  WEIR_CHECK(logits.size() == model->config().vocab_size);
+  view.Commit(*std::move(chunk));
+}
+
 }  // namespace
 }  // namespace weir
 
@@ -78,6 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t byte_count) {
   if (const auto file = weir::GgufFile::FromBytes(bytes, "input")) {
     weir::CheckTensors(*file);
     weir::ReadConfig(*file);
+    weir::RunModel(*file);
   } else {
     weir::CheckError(file.error());
   }

@@ -3,7 +3,7 @@
 
     python3 tests/fuzz/make_gguf_corpus.py      (needs the PyPI packages gguf and numpy)
 
-Weights are zeros: the reader never looks at their values.
+Weights are zeros, or ones where they are F32.
 """
 
 import pathlib
@@ -110,6 +110,33 @@ def mimo2(writer):
         tensor(writer, f"blk.1.ffn_{name}_exps.weight", rows, cols, experts=2)
 
 
+def odd(writer):
+    """No dimension is a multiple of a vector's width."""
+    hidden, ffn, vocab, heads, key, value = 10, 9, 7, 3, 6, 5
+    writer.add_block_count(2)
+    writer.add_context_length(64)
+    writer.add_embedding_length(hidden)
+    writer.add_feed_forward_length(ffn)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(1)
+    writer.add_key_length(key)
+    writer.add_value_length(value)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_sliding_window(3)
+    writer.add_uint32("gemma3.attention.sliding_window_pattern", 2)
+    matrices = {"attn_q": (heads * key, hidden), "attn_k": (key, hidden), "attn_v": (value, hidden), "attn_output": (hidden, heads * value)}
+    matrices |= {"ffn_gate": (ffn, hidden), "ffn_up": (ffn, hidden), "ffn_down": (hidden, ffn)}
+    vectors = {"attn_norm": hidden, "ffn_norm": hidden, "post_attention_norm": hidden, "post_ffw_norm": hidden}
+    vectors |= {"attn_q_norm": key, "attn_k_norm": key}
+    tensor(writer, "token_embd.weight", vocab, hidden, TYPES.F32)
+    tensor(writer, "output_norm.weight", 1, hidden, TYPES.F32)
+    for layer in range(2):
+        for name, (rows, cols) in matrices.items():
+            tensor(writer, f"blk.{layer}.{name}.weight", rows, cols, TYPES.F32)
+        for name, count in vectors.items():
+            tensor(writer, f"blk.{layer}.{name}.weight", 1, count, TYPES.F32)
+
+
 def types(writer):
     for kind in (TYPES.F16, TYPES.BF16, TYPES.Q4_0, TYPES.Q4_1, TYPES.Q5_0, TYPES.Q5_1, TYPES.Q8_0, TYPES.Q4_K, TYPES.Q5_K, TYPES.Q6_K):
         tensor(writer, kind.name, 2, 256, kind)
@@ -160,6 +187,7 @@ def main():
     write("gemma3", "gemma3", gemma3)
     path = write("llama", "llama", llama)
     write("mimo2", "mimo2", mimo2)
+    write("odd", "gemma3", odd)
     write("types", "types", types)
     write("values", "values", values)
     write("split", "llama", split)
