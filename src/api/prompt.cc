@@ -7,36 +7,6 @@
 namespace weir {
 namespace {
 
-std::vector<TokenId> ControlTokens(const Vocabulary& vocabulary,
-                                   const std::vector<TokenId>& tokens) {
-  std::vector<TokenId> out;
-  std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(out), [&](TokenId token) {
-    const auto index = static_cast<size_t>(token.value());
-    return index < vocabulary.kinds.size() && vocabulary.kinds[index] == TokenKind::kControl;
-  });
-  return out;
-}
-
-// As one text, so that merges span template and user text; but only if the control tokens that come
-// out are exactly those that the template wrote. Else part by part.
-std::vector<TokenId> EncodeParts(const Tokenizer& tokenizer, const Prompt& parts) {
-  std::string whole;
-  std::vector<TokenId> part_by_part;
-  std::vector<TokenId> written_by_template;
-  for (const PromptPart& part : parts) {
-    const SpecialTokens special =
-        part.parse_special ? SpecialTokens::kParse : SpecialTokens::kAsText;
-    const std::vector<TokenId> tokens = tokenizer.Encode(part.text, special, AddBos::kNo);
-    const std::vector<TokenId> control = ControlTokens(tokenizer.vocabulary(), tokens);
-    written_by_template.insert(written_by_template.end(), control.begin(), control.end());
-    part_by_part.insert(part_by_part.end(), tokens.begin(), tokens.end());
-    whole += part.text;
-  }
-  std::vector<TokenId> merged = tokenizer.Encode(whole, SpecialTokens::kParse, AddBos::kNo);
-  return ControlTokens(tokenizer.vocabulary(), merged) == written_by_template ? merged
-                                                                              : part_by_part;
-}
-
 std::string TokenText(const Tokenizer& tokenizer, const std::optional<TokenId>& token) {
   return token ? tokenizer.Piece(*token, SpecialTokens::kParse) : std::string();
 }
@@ -99,7 +69,7 @@ ApiResult<std::vector<TokenId>> PromptWriter::FromChat(const ChatRequest& reques
   size_t bytes = 0;
   for (const PromptPart& part : *parts) bytes += part.text.size();
   WEIR_TRY(CheckBytes(bytes));
-  std::vector<TokenId> tokens = EncodeParts(tokenizer_, *parts);
+  std::vector<TokenId> tokens = tokenizer_.Encode(*parts, AddBos::kNo);
   const bool has_bos = !tokens.empty() && vocabulary.bos == tokens.front();
   if (vocabulary.add_bos && vocabulary.bos && !has_bos) {
     tokens.insert(tokens.begin(), *vocabulary.bos);
