@@ -49,11 +49,11 @@ constexpr std::string_view kTranscript = R"({%- macro text(content) -%}
 {%- endif -%}
 {%- endmacro -%}
 {{- bos_token -}}
-This is a conversation between a user and a helpful assistant. The assistant answers questions correctly and in full sentences.
+The following is a conversation with a helpful assistant. The assistant answers every question correctly and in a full sentence.
 {%- for message in messages if message.role == 'system' or message.role == 'developer' -%}
 {{- ' ' + text(message.content) -}}
 {%- endfor -%}
-{{- '\n\nUser: What is 2 + 2?\nAssistant: 2 + 2 is 4.\nUser: Who wrote Hamlet?\nAssistant: Hamlet was written by William Shakespeare.\n' -}}
+{{- '\n\nUser: What is the color of the sky?\nAssistant: The color of the sky is blue.\nUser: How many days does a week have?\nAssistant: A week has seven days.\n' -}}
 {%- for message in messages if message.role != 'system' and message.role != 'developer' -%}
 {{- ('Assistant: ' if message.role == 'assistant' else 'User: ') + text(message.content) + '\n' -}}
 {%- endfor -%}
