@@ -9,8 +9,12 @@ namespace weir::jinja {
 
 namespace {
 
+// What all of them make of None and other false values, even those that are no lists.
+Result<Value> Nothing(Meter& meter) { return MakeList(meter, {}, ListKind::kIterator); }
+
 Result<Value> MapAttribute(Meter& meter, const Value& input, const Arguments& arguments) {
   const auto bound = WEIR_TRY(Bind(arguments, "map", {"attribute", "default"}));
+  if (!input.IsTrue()) return Nothing(meter);
   std::vector<Value> mapped;
   for (const Value& item : WEIR_TRY(ToItems(meter, input))) {
     Value value = WEIR_TRY(GetPath(meter, item, *bound[0]));
@@ -39,6 +43,7 @@ Result<Value> Map(Meter& meter, const Value& input, const Arguments& arguments) 
   }
   Arguments rest = arguments;
   const std::string name = WEIR_TRY(TakeName(rest, 0, "map"));
+  if (!input.IsTrue()) return Nothing(meter);
   // No chain of maps: a filter that calls a filter could recurse without bound.
   if (!IsFilter(name) || name == "map") {
     return TemplateError(fmt::format("unsupported filter '{}' in 'map'", name));
@@ -54,6 +59,7 @@ enum class Keep : uint8_t { kPassing, kFailing };
 
 Result<Value> Filtered(Meter& meter, const Value& input, const Arguments& arguments, Keep keep,
                        bool by_attribute) {
+  if (!input.IsTrue()) return Nothing(meter);
   Arguments rest = arguments;
   Value path;
   if (by_attribute) {
