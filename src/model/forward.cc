@@ -54,9 +54,10 @@ void ForwardPass::ListWanted(const ForwardSegment& segment, uint32_t first_row) 
 }
 
 void ForwardPass::Embed() {
+  const PackedMatrix& table = weights_.embedding_table();
   ForRows(pool_, step_.row_count(), [&](uint32_t row) {
     const auto h = RowOf(stream_.data(), row, config_.hidden);
-    weights_.embedding.Row(rows_[row].token, h);
+    table.UnpackRow(static_cast<uint32_t>(rows_[row].token.value()), h);
     if (config_.embedding_scale != 1.0F) Scale(config_.embedding_scale, h);
   });
 }

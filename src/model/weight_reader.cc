@@ -45,17 +45,30 @@ Result<const GgufTensor*> WeightReader::Take(const std::string& name,
                     "model is not loaded",
                     file_.path(), name, fmt::join(tensor->shape, ", "), fmt::join(shape, ", ")));
   }
-  if (taken_.insert(tensor).second) bytes_taken_ += tensor->bytes.size();
-  if (progress_) {
-    progress_(static_cast<double>(bytes_taken_) / static_cast<double>(bytes_total_));
-  }
+  taken_.insert(tensor);
   return tensor;
+}
+
+void WeightReader::Report(uint64_t bytes) {
+  const uint64_t total = std::max<uint64_t>(1, bytes_total_);
+  if (progress_) progress_(static_cast<double>(bytes) / static_cast<double>(total));
+}
+
+PackedMatrix WeightReader::Pack(const MatrixView& matrix) {
+  auto packed = PackedMatrix::Pack(matrix, pool_, [this](uint64_t bytes) {
+    file_.DropPages();
+    Report(bytes_done_ + bytes);
+  });
+  bytes_done_ += matrix.bytes.size();
+  return packed;
 }
 
 Result<std::vector<float>> WeightReader::Vector(const std::string& name, uint32_t count) {
   const GgufTensor* tensor = WEIR_TRY(Take(name, {count}));
   std::vector<float> values(count);
   DequantizeRow(tensor->type, tensor->bytes, values);
+  bytes_done_ += tensor->bytes.size();
+  Report(bytes_done_);
   return values;
 }
 
@@ -64,14 +77,9 @@ Result<std::vector<float>> WeightReader::OptionalVector(const std::string& name,
   return Vector(name, count);
 }
 
-Result<MatrixView> WeightReader::View(const std::string& name, uint32_t rows, uint32_t cols) {
-  const GgufTensor* tensor = WEIR_TRY(Take(name, {cols, rows}));
-  return MatrixView{.type = tensor->type, .rows = rows, .cols = cols, .bytes = tensor->bytes};
-}
-
 Result<PackedMatrix> WeightReader::Matrix(const std::string& name, uint32_t rows, uint32_t cols) {
-  const MatrixView view = WEIR_TRY(View(name, rows, cols));
-  return PackedMatrix::Pack(view, pool_);
+  const GgufTensor* tensor = WEIR_TRY(Take(name, {cols, rows}));
+  return Pack({.type = tensor->type, .rows = rows, .cols = cols, .bytes = tensor->bytes});
 }
 
 Result<std::vector<PackedMatrix>> WeightReader::Matrices(const std::string& name, uint32_t count,
@@ -80,12 +88,10 @@ Result<std::vector<PackedMatrix>> WeightReader::Matrices(const std::string& name
   const uint64_t matrix_bytes = tensor->bytes.size() / count;
   std::vector<PackedMatrix> matrices(count);
   for (uint32_t i = 0; i < count; ++i) {
-    matrices[i] =
-        PackedMatrix::Pack({.type = tensor->type,
-                            .rows = rows,
-                            .cols = cols,
-                            .bytes = tensor->bytes.subspan(i * matrix_bytes, matrix_bytes)},
-                           pool_);
+    matrices[i] = Pack({.type = tensor->type,
+                        .rows = rows,
+                        .cols = cols,
+                        .bytes = tensor->bytes.subspan(i * matrix_bytes, matrix_bytes)});
   }
   return matrices;
 }

@@ -106,18 +106,17 @@ Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config
                                  const std::function<void(double)>& progress) {
   WeightReader reader(file, pool, progress);
   ModelWeights weights;
-  const MatrixView embedding =
-      WEIR_TRY(reader.View("token_embd.weight", config.vocab_size, config.hidden));
-  weights.embedding = Embedding(embedding);
-  const bool is_tied = !reader.Has("output.weight");
-  weights.head = is_tied
-                     ? PackedMatrix::Pack(embedding, pool)
-                     : WEIR_TRY(reader.Matrix("output.weight", config.vocab_size, config.hidden));
+  PackedMatrix embedding =
+      WEIR_TRY(reader.Matrix("token_embd.weight", config.vocab_size, config.hidden));
+  if (reader.Has("output.weight")) {
+    weights.embedding = std::move(embedding);
+    weights.head = WEIR_TRY(reader.Matrix("output.weight", config.vocab_size, config.hidden));
+  } else {
+    weights.head = std::move(embedding);
+  }
   weights.final_norm = WEIR_TRY(reader.Vector("output_norm.weight", config.hidden));
-  reader.DropPages();
   for (uint32_t layer = 0; layer < config.layers.size(); ++layer) {
     weights.layers.push_back(WEIR_TRY(LayerLoader(reader, config, layer).Load()));
-    reader.DropPages();
   }
   // The description has taken these in already (frequency divisors).
   WEIR_TRY(

@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "model/config.h"
-#include "model/embedding.h"
 #include "model/gguf.h"
 #include "quant/matmul.h"
 
@@ -44,11 +43,14 @@ struct LayerWeights {
 };
 
 struct ModelWeights {
-  Embedding embedding;
+  PackedMatrix embedding;  // [vocabulary, hidden]; empty when the head's rows are the embedding
   std::vector<LayerWeights> layers;
   std::vector<float> final_norm;
   PackedMatrix head;  // [vocabulary, hidden]
 
+  [[nodiscard]] const PackedMatrix& embedding_table() const {
+    return embedding.rows() == 0 ? head : embedding;
+  }
   [[nodiscard]] uint64_t bytes() const;
 };
 

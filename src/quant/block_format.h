@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "quant/weight_type.h"
 
@@ -65,6 +66,25 @@ struct ScaleOffsets {
   uint32_t small = 0;   // 12 bytes of 6-bit (kK) or 16 signed bytes (kK16)
 };
 [[nodiscard]] ScaleOffsets ScaleOffsetsOf(WeightType type);
+
+// Scale and addend of each 16 columns of a block; a block of 32 columns fills two.
+struct BlockScales {
+  float scale[16];
+  float addend[16];
+};
+
+// The parts that ScaleOffsets points at; byte `b` of the small scales is small[b * small_stride].
+struct ScaleParts {
+  uint16_t scale = 0;
+  uint16_t addend = 0;
+  const uint8_t* small = nullptr;
+  size_t small_stride = 1;
+};
+void ComputeScales(WeightType type, const ScaleParts& parts, BlockScales& scales);
+
+// out[i] = scale * (code - offset) + addend, of one block.
+void DequantizeCodes(WeightType type, const uint8_t* codes, const BlockScales& scales,
+                     std::span<float> out);
 
 // The 6-bit s and m of the 8 sub-blocks, from their 12 bytes: byte `b` of the 12 is
 // packed[b * stride].

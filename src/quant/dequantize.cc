@@ -14,16 +14,23 @@ uint16_t LoadU16(const std::byte* bytes) {
   return value;
 }
 
-// Scale and addend of each 16 columns of a block.
-struct BlockScales {
-  float scale[16];
-  float addend[16];
-};
-
-void LoadScales(WeightType type, const std::byte* block, BlockScales& scales) {
+void DequantizeBlock(WeightType type, const std::byte* block, std::span<float> out) {
   const ScaleOffsets at = ScaleOffsetsOf(type);
-  const float d = HalfToFloat(LoadU16(block + at.scale));
-  const auto* small = reinterpret_cast<const uint8_t*>(block + at.small);
+  uint8_t codes[256];
+  BlockScales scales;
+  UnpackCodes(type, block, codes);
+  ComputeScales(type,
+                {.scale = LoadU16(block + at.scale),
+                 .addend = LoadU16(block + at.addend),
+                 .small = reinterpret_cast<const uint8_t*>(block + at.small)},
+                scales);
+  DequantizeCodes(type, codes, scales, out);
+}
+
+}  // namespace
+
+void ComputeScales(WeightType type, const ScaleParts& parts, BlockScales& scales) {
+  const float d = HalfToFloat(parts.scale);
   switch (BlockFormatOf(type).scale_kind) {
     case ScaleKind::kPlain:
       scales.scale[0] = scales.scale[1] = d;
@@ -31,13 +38,13 @@ void LoadScales(WeightType type, const std::byte* block, BlockScales& scales) {
       return;
     case ScaleKind::kAffine:
       scales.scale[0] = scales.scale[1] = d;
-      scales.addend[0] = scales.addend[1] = HalfToFloat(LoadU16(block + at.addend));
+      scales.addend[0] = scales.addend[1] = HalfToFloat(parts.addend);
       return;
     case ScaleKind::kK: {
-      const float dmin = HalfToFloat(LoadU16(block + at.addend));
+      const float dmin = HalfToFloat(parts.addend);
       uint8_t s[8];
       uint8_t m[8];
-      UnpackSixBits(small, 1, s, m);
+      UnpackSixBits(parts.small, parts.small_stride, s, m);
       for (size_t i = 0; i < 16; ++i) {
         scales.scale[i] = d * static_cast<float>(s[i / 2]);
         scales.addend[i] = -(dmin * static_cast<float>(m[i / 2]));
@@ -46,26 +53,22 @@ void LoadScales(WeightType type, const std::byte* block, BlockScales& scales) {
     }
     case ScaleKind::kK16:
       for (size_t i = 0; i < 16; ++i) {
-        scales.scale[i] = d * static_cast<float>(static_cast<int8_t>(small[i]));
+        const auto small = static_cast<int8_t>(parts.small[i * parts.small_stride]);
+        scales.scale[i] = d * static_cast<float>(small);
         scales.addend[i] = 0.0F;
       }
       return;
   }
 }
 
-void DequantizeBlock(WeightType type, const std::byte* block, std::span<float> out) {
-  uint8_t codes[256];
-  BlockScales scales;
-  UnpackCodes(type, block, codes);
-  LoadScales(type, block, scales);
+void DequantizeCodes(WeightType type, const uint8_t* codes, const BlockScales& scales,
+                     std::span<float> out) {
   const auto offset = static_cast<int32_t>(BlockFormatOf(type).offset);
   for (size_t i = 0; i < out.size(); ++i) {
     const float value = static_cast<float>(static_cast<int32_t>(codes[i]) - offset);
     out[i] = scales.scale[i / 16] * value + scales.addend[i / 16];
   }
 }
-
-}  // namespace
 
 void DequantizeRow(WeightType type, std::span<const std::byte> bytes, std::span<float> out) {
   WEIR_CHECK(bytes.size() == RowBytes(type, out.size()));

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "base/aligned.h"
@@ -32,8 +33,14 @@ struct MatrixView {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  // Requires cols % block_elements == 0 (the GGUF reader checks it).
-  static PackedMatrix Pack(const MatrixView& matrix, ThreadPool& pool);
+  // Requires cols % block_elements == 0 (the GGUF reader checks it). `on_slab`, if any, is called
+  // from time to time with the bytes of `matrix` read so far; they are not read again.
+  using OnSlab = std::function<void(uint64_t bytes_done)>;
+  static PackedMatrix Pack(const MatrixView& matrix, ThreadPool& pool,
+                           const OnSlab& on_slab = nullptr);
+
+  // The row's weights, as DequantizeRow() gave them before packing, bit for bit.
+  void UnpackRow(uint32_t row, std::span<float> out) const;
 
   [[nodiscard]] WeightType type() const { return type_; }
   [[nodiscard]] uint32_t rows() const { return rows_; }

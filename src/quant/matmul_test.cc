@@ -286,6 +286,30 @@ TEST_P(MatMulOf, PackingTakesTheBytesOfTheFile) {
   EXPECT_LE(packed.bytes(), matrix.bytes.size() * 101 / 100);
 }
 
+TEST_P(MatMulOf, ARowUnpacksToWhatItWasBefore) {
+  const Matrix matrix = RandomMatrix(GetParam(), 37, 512, 11);
+  ThreadPool pool(1);
+  const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool);
+  std::vector<float> expected(matrix.cols);
+  std::vector<float> row(matrix.cols);
+  for (uint32_t i = 0; i < matrix.rows; ++i) {
+    DequantizeRow(matrix.type, matrix.Row(i), expected);
+    packed.UnpackRow(i, row);
+    ASSERT_EQ(std::memcmp(expected.data(), row.data(), row.size() * sizeof(float)), 0) << i;
+  }
+}
+
+TEST(PackedMatrix, ReportsTheBytesItHasDoneWith) {
+  const Matrix matrix = RandomMatrix(WeightType::kF32, 6000, 512, 12);  // 12 MB
+  ThreadPool pool(2);
+  std::vector<uint64_t> reports;
+  const PackedMatrix packed =
+      PackedMatrix::Pack(matrix.view(), pool, [&](uint64_t done) { reports.push_back(done); });
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_LT(reports[0], reports[1]);
+  EXPECT_EQ(reports[1], matrix.bytes.size());
+}
+
 TEST(Activations, BlocksHoldCodesScaleAndSumsOfInterleavedRows) {
   // Row 0: 127, 63.5 (halfway between codes 63 and 64: even), -127, then ones; scale 1.
   // Row 1: ten times that.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -7,6 +8,8 @@
 
 namespace weir {
 namespace {
+
+constexpr uint64_t kSlabBytes = 8 << 20;  // packed between two calls of OnSlab
 
 using Quads = std::array<uint8_t, 8 * 64>;  // a block of 16 rows: byte 64q + 4r + i
 
@@ -142,7 +145,7 @@ PackedLayout PackedLayoutOf(WeightType type, uint32_t cols) {
   return layout;
 }
 
-PackedMatrix PackedMatrix::Pack(const MatrixView& matrix, ThreadPool& pool) {
+PackedMatrix PackedMatrix::Pack(const MatrixView& matrix, ThreadPool& pool, const OnSlab& on_slab) {
   const uint64_t row_bytes = RowBytes(matrix.type, matrix.cols);
   WEIR_CHECK(matrix.bytes.size() == row_bytes * matrix.rows);
   const PackedLayout layout = PackedLayoutOf(matrix.type, matrix.cols);
@@ -153,7 +156,7 @@ PackedMatrix PackedMatrix::Pack(const MatrixView& matrix, ThreadPool& pool) {
   packed.rows_ = matrix.rows;
   packed.cols_ = matrix.cols;
   packed.data_ = AlignedBytes(layout.group_bytes * groups);
-  pool.ParallelFor(groups, [&](uint32_t group, uint32_t) {
+  const auto pack_group = [&](uint32_t group) {
     const uint32_t first_row = group * kGroupRows;
     const uint32_t rows_left = matrix.rows - first_row;
     PackGroup({.type = matrix.type,
@@ -162,7 +165,15 @@ PackedMatrix PackedMatrix::Pack(const MatrixView& matrix, ThreadPool& pool) {
                .source = matrix.bytes.data() + first_row * row_bytes,
                .row_bytes = row_bytes,
                .target = packed.data_.data() + group * layout.group_bytes});
-  });
+  };
+  const auto slab_groups =
+      static_cast<uint32_t>(std::max<uint64_t>(1, kSlabBytes / layout.group_bytes));
+  for (uint32_t first = 0; first < groups; first += slab_groups) {
+    const uint32_t count = std::min(slab_groups, groups - first);
+    pool.ParallelFor(count, [&](uint32_t i, uint32_t) { pack_group(first + i); });
+    const uint64_t rows_done = std::min<uint64_t>(matrix.rows, (first + count) * kGroupRows);
+    if (on_slab) on_slab(rows_done * row_bytes);
+  }
   return packed;
 }
 
