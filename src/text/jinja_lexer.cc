@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "text/jinja_string_literal.h"
 #include "text/jinja_text.h"
 
 namespace weir::jinja {
@@ -270,55 +271,11 @@ class Lexer {
     size_t end = at_ + 1;
     while (end < source_.size() && source_[end] != quote) end += source_[end] == '\\' ? 2 : 1;
     if (end >= source_.size()) return SyntaxError(line_, "string without an end");
-    std::string value;
-    WEIR_TRY(Unescape(source_.substr(at_ + 1, end - at_ - 1), value));
-    tokens_.push_back({TokenType::kString, line_, std::move(value)});
+    auto value = UnescapeString(source_.substr(at_ + 1, end - at_ - 1));
+    if (!value) return SyntaxError(line_, value.error().message);
+    tokens_.push_back({TokenType::kString, line_, std::move(*value)});
     MoveTo(end + 1);
     return {};
-  }
-
-  // Python's escapes but \N{name}; an unknown one stays as it is.
-  Result<void> Unescape(std::string_view text, std::string& out) const {
-    static constexpr std::string_view kEscapes = "\\'\"abfnrtv";
-    static constexpr std::string_view kValues = "\\'\"\a\b\f\n\r\t\v";
-    for (size_t at = 0; at < text.size();) {
-      if (text[at] != '\\' || at + 1 >= text.size()) {
-        out += text[at++];
-        continue;
-      }
-      const char kind = text[at + 1];
-      const size_t known = kEscapes.find(kind);
-      at += 2;
-      if (known != kNone) {
-        out += kValues[known];
-      } else if (kind == 'x' || kind == 'u' || kind == 'U') {
-        at += WEIR_TRY(AppendHex(text.substr(at), kind == 'x' ? 2 : (kind == 'u' ? 4 : 8), out));
-      } else if (kind >= '0' && kind <= '7') {
-        char32_t value = static_cast<char32_t>(kind - '0');
-        for (int i = 0; i < 2 && at < text.size() && text[at] >= '0' && text[at] <= '7'; ++i) {
-          value = value * 8 + static_cast<char32_t>(text[at++] - '0');
-        }
-        AppendUtf8(value, out);
-      } else if (kind == 'N') {
-        return SyntaxError(line_, "unsupported escape '\\N'");
-      } else if (kind != '\n') {
-        out += '\\';
-        out += kind;
-      }
-    }
-    return {};
-  }
-
-  Result<size_t> AppendHex(std::string_view text, size_t digit_count, std::string& out) const {
-    const std::string_view digits = text.substr(0, digit_count);
-    uint32_t value = 0;
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    if (digits.size() < digit_count || parsed.ptr != digits.data() + digit_count ||
-        value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) {
-      return SyntaxError(line_, fmt::format("bad escape with digits '{}'", digits));
-    }
-    AppendUtf8(value, out);
-    return digit_count;
   }
 
   Result<void> ReadOperator(std::string& open) {
