@@ -42,6 +42,7 @@ class Model {
   // Computes one step and returns the wanted logits rows [wanted rows, vocab_size] in segment
   // order; valid until the next call. Every row depends on its own sequence alone (bit for bit).
   // Requires tokens in range and chunks of tokens.size() positions; the caller commits the chunks.
+  // kAll keeps vocab_size floats a token (1 MB with 262,144 tokens): give it short chunks.
   std::span<const float> Forward(std::span<const ForwardSegment> segments);
 
  private:
