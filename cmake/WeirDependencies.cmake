@@ -8,7 +8,6 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 find_package(prometheus-cpp REQUIRED CONFIG)
 find_package(Boost 1.81 REQUIRED)  # Beast and Asio: headers only
 if(WEIR_TESTS)

@@ -10,6 +10,9 @@ target_compile_features(weir_options INTERFACE cxx_std_20)
 # No contraction: every fused multiply-add is written (docs/ARCHITECTURE.md, exactness).
 target_compile_options(weir_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
   -ffp-contract=off -fno-fast-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(weir_options INTERFACE -Wno-restrict)  # false for "x" + std::string (GCC bug 105651)
+endif()
 if(WEIR_WERROR)
   target_compile_options(weir_options INTERFACE -Werror)
 endif()
