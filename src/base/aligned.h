@@ -12,8 +12,8 @@
 
 namespace weir {
 
-// Zeroed bytes. `Allocate` stops the program when the address space is exhausted; budgets are
-// checked before.
+// The constructor stops the program when the system gives no more address space; whoever takes a
+// count from outside compares it with the machine's memory before.
 class AlignedBytes {
  public:
   AlignedBytes() = default;

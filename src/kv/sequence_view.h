@@ -4,10 +4,11 @@
 //
 // A chunk is computed layer by layer:
 //
-//   auto chunk = view.BeginChunk(tokens)      takes all tiles that the chunk needs, or changes
-//   nothing for each layer: chunk.Write(...) rows; attend over chunk.Tiles(...);
-//   chunk.EndLayer(...) view.Commit(std::move(chunk))             n grows; window tiles that no
-//   later query sees go
+//   auto chunk = view.BeginChunk(tokens);  // takes all tiles that it needs, or changes nothing
+//   for each layer {
+//     chunk.Write(...); ... attend over chunk.Tiles(...) ...; chunk.EndLayer(...);
+//   }
+//   view.Commit(std::move(chunk));  // n grows; window tiles that no later query sees go
 //
 // Window rows of a chunk that reach beyond the tiles the view has live in one layer's scratch
 // (window_scratch.h); EndLayer copies what stays visible to window tiles. Entering tiles take over

@@ -1,7 +1,7 @@
 // What each path answers, without sockets: everything but the waiting.
 //
-// Ownership: borrows what it is given. Threads: Prepare(), Tokenize() and Detokenize() any, also at
-// once; the rest on the I/O thread.
+// Ownership: borrows what it is given. Threads: Prepare() and Convert() any, also at once; the rest
+// on the I/O thread.
 #pragma once
 
 #include <atomic>

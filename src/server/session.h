@@ -5,8 +5,8 @@
 // (pipelining), an end or error means that the client has gone, and its request is cancelled within
 // one step. A client that closes only its sending side counts as gone too.
 //
-// Ownership: alive as long as its coroutine runs; the server knows it through SessionSet. Threads:
-// the I/O thread.
+// Ownership: alive as long as its coroutine runs; the server keeps plain pointers until then.
+// Threads: the I/O thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
