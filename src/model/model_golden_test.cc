@@ -1,6 +1,7 @@
 // Logits against transformers' on tiny random models (tools/make_model_goldens.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -26,12 +27,17 @@ std::vector<double> LogSoftmax(std::span<const float> logits) {
   return result;
 }
 
+// All infinite once a logit of ours is no number: a NaN would win no comparison.
 struct Distance {
   double logit = 0;    // largest |difference|
   double logprob = 0;  // largest |difference|
   double kl = 0;       // largest KL(reference || ours) of a row
 
   void Add(std::span<const float> reference, std::span<const float> ours) {
+    if (!std::all_of(ours.begin(), ours.end(), [](float x) { return std::isfinite(x); })) {
+      logit = logprob = kl = INFINITY;
+      return;
+    }
     const std::vector<double> p = LogSoftmax(reference);
     const std::vector<double> q = LogSoftmax(ours);
     double row_kl = 0;
@@ -58,6 +64,7 @@ Golden ReadGolden(const std::string& name) {
 }
 
 Distance DistanceTo(const nlohmann::json& rows, std::span<const float> logits) {
+  EXPECT_FALSE(rows.empty());
   Distance distance;
   for (const auto& [position, row] : rows.items()) {
     const std::vector<float> reference = row;
