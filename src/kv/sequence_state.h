@@ -23,7 +23,6 @@ class SequenceState {
 
   [[nodiscard]] uint32_t token_count() const { return begin_; }
   [[nodiscard]] uint32_t chunk_end() const { return end_; }
-  [[nodiscard]] bool has_open_chunk() const { return open_; }
   [[nodiscard]] uint32_t full_tile_count() const { return static_cast<uint32_t>(full_.size()); }
   [[nodiscard]] uint32_t window_tile_count() const {
     return static_cast<uint32_t>(window_.size() + fresh_.size());
