@@ -103,29 +103,11 @@ Result<BenchModel> Describe(const LoadedModel& loaded) {
   return model;
 }
 
-// Pools for one sequence of `tokens`, no more.
-std::unique_ptr<KvCache> ExactCache(const KvLayout& layout, uint64_t tokens,
-                                    uint32_t chunk_tokens) {
-  const KvBudget budget{
-      .full_bytes = layout.FullBytes(tokens),
-      .window_bytes =
-          layout.window ? layout.window->max_window_tiles() * layout.window->tile_bytes() : 0};
-  return std::make_unique<KvCache>(layout, budget, chunk_tokens);
-}
-
 class Bench {
  public:
-  Bench(Model& model, const BenchTest& test, uint32_t chunk_tokens)
-      : model_(model),
-        test_(test),
-        cache_(ExactCache(model.config().Layout(KvFormat::kF16),
-                          uint64_t{test.depth} + test.prompt_tokens + test.answer_tokens,
-                          chunk_tokens)),
-        tokens_(std::max({test.depth, test.prompt_tokens, test.answer_tokens})) {
-    std::mt19937 random(1);
-    for (TokenId& token : tokens_) {
-      token = TokenId(static_cast<int32_t>(random() % model.config().vocab_size));
-    }
+  static Result<Bench> Create(Model& model, const BenchTest& test, uint32_t chunk_tokens) {
+    const uint64_t tokens = uint64_t{test.depth} + test.prompt_tokens + test.answer_tokens;
+    return Bench(model, test, WEIR_TRY(ReserveKvForOne(model.config(), tokens, chunk_tokens)));
   }
 
   // Nanoseconds of the test itself; the depth is read before and not counted.
@@ -142,6 +124,17 @@ class Bench {
   }
 
  private:
+  Bench(Model& model, const BenchTest& test, std::unique_ptr<KvCache> cache)
+      : model_(model),
+        test_(test),
+        cache_(std::move(cache)),
+        tokens_(std::max({test.depth, test.prompt_tokens, test.answer_tokens})) {
+    std::mt19937 random(1);
+    for (TokenId& token : tokens_) {
+      token = TokenId(static_cast<int32_t>(random() % model.config().vocab_size));
+    }
+  }
+
   Result<void> Prefill(SequenceRun& run) {
     for (uint32_t begin = 0; begin < test_.prompt_tokens;) {
       const uint32_t count = std::min(cache_->max_chunk_tokens(), test_.prompt_tokens - begin);
@@ -163,13 +156,14 @@ Result<BenchResult> Measure(Model& model, const BenchTest& test, const Options& 
   BenchResult result;
   result.test = test;
   result.chunk_tokens = options.chunk_tokens;
-  Bench bench(model, test, options.chunk_tokens);
+  Bench bench = WEIR_TRY(Bench::Create(model, test, options.chunk_tokens));
   ProgressBar bar(test.Name());
   if (!options.no_warmup) {
     bar.Update(0, "warming up");
     const BenchTest warmup{.prompt_tokens = test.prompt_tokens,
                            .answer_tokens = std::min(test.answer_tokens, 1U)};
-    WEIR_TRY(Bench(model, warmup, options.chunk_tokens).Run());
+    Bench short_bench = WEIR_TRY(Bench::Create(model, warmup, options.chunk_tokens));
+    WEIR_TRY(short_bench.Run());
   }
   result.started_at = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
   for (uint32_t i = 0; i < options.repetitions; ++i) {

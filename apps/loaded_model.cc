@@ -7,6 +7,7 @@
 
 #include "base/byte_count.h"
 #include "gguf_vocabulary.h"
+#include "machine.h"
 #include "progress_bar.h"
 #include "simd/isa.h"
 
@@ -29,6 +30,15 @@ Result<uint32_t> ChooseContext(const LoadedModel& loaded, const ModelOptions& op
                options.context_tokens, trained);
   }
   return options.context_tokens;
+}
+
+// Pools are allocated at once, and the system would promise more than it has.
+Result<void> CheckMachineHolds(uint64_t kv_bytes) {
+  const uint64_t memory_bytes = Machine().MemoryBytes();
+  if (memory_bytes == 0 || kv_bytes <= memory_bytes) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} of KV memory are above the {} of memory that this process may use",
+                          FormatByteCount(kv_bytes), FormatByteCount(memory_bytes)));
 }
 
 }  // namespace
@@ -63,11 +73,23 @@ Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& option
                            uint32_t chunk_tokens) {
   const KvLayout layout = loaded.model.config().Layout(KvFormat::kF16);
   const uint64_t budget_bytes = WEIR_TRY(KvBudgetBytes(options));
+  WEIR_TRY(CheckMachineHolds(budget_bytes));
   const KvBudget budget = WEIR_TRY(SplitBudget(layout, budget_bytes, 1));
   KvMemory memory;
   memory.cache = std::make_unique<KvCache>(layout, budget, chunk_tokens);
   memory.context_tokens = WEIR_TRY(ChooseContext(loaded, options, *memory.cache, budget_bytes));
   return memory;
+}
+
+Result<std::unique_ptr<KvCache>> ReserveKvForOne(const ModelConfig& config, uint64_t tokens,
+                                                 uint32_t chunk_tokens) {
+  const KvLayout layout = config.Layout(KvFormat::kF16);
+  KvBudget budget{.full_bytes = layout.FullBytes(tokens), .window_bytes = 0};
+  if (layout.window) {
+    budget.window_bytes = layout.window->max_window_tiles() * layout.window->tile_bytes();
+  }
+  WEIR_TRY(CheckMachineHolds(budget.full_bytes + budget.window_bytes));
+  return std::make_unique<KvCache>(layout, budget, chunk_tokens);
 }
 
 std::string DescribeStart(const LoadedModel& loaded, const KvMemory& memory) {

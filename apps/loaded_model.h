@@ -37,9 +37,14 @@ struct KvMemory {
 
 // Pools within the budget of the options, and the context: as asked for, else the smaller of the
 // model's and what the pools hold. kInvalidArgument, with both numbers, when the context asked for
-// does not fit.
+// does not fit or the budget is above the machine's memory.
 [[nodiscard]] Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& options,
                                          uint32_t chunk_tokens);
+
+// Pools that hold one sequence of `tokens`, no more; kInvalidArgument as above.
+[[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvForOne(const ModelConfig& config,
+                                                               uint64_t tokens,
+                                                               uint32_t chunk_tokens);
 
 // One line for the start: model, ISA path, threads, context, KV budget by pool.
 [[nodiscard]] std::string DescribeStart(const LoadedModel& loaded, const KvMemory& memory);

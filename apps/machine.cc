@@ -42,13 +42,27 @@ uint64_t NamedNumber(const std::string& path, const std::string& name) {
   return 0;
 }
 
+// Where a version of control groups says what a group may use and does use.
+struct MemoryFiles {
+  const char* limit;
+  const char* used;
+  const char* cache_name;  // in memory.stat: pages of files that were read once
+};
+constexpr MemoryFiles kVersion1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                                   "total_inactive_file"};
+constexpr MemoryFiles kVersion2 = {"/memory.max", "/memory.current", "inactive_file"};
+
+uint64_t LimitOfGroup(const std::string& folder, const MemoryFiles& files) {
+  const auto limit = Number(folder + files.limit);
+  return limit && *limit >= 0 ? static_cast<uint64_t>(*limit) : kNoLimit;
+}
+
 // Files that were read once are given up first: they count as free.
-uint64_t LeftInGroup(const std::string& folder, const char* limit_name, const char* used_name,
-                     const char* cache_name) {
-  const auto limit = Number(folder + limit_name);
-  const auto used = Number(folder + used_name);
+uint64_t LeftInGroup(const std::string& folder, const MemoryFiles& files) {
+  const auto limit = Number(folder + files.limit);
+  const auto used = Number(folder + files.used);
   if (!limit || !used || *limit < 0) return kNoLimit;
-  const auto cached = static_cast<int64_t>(NamedNumber(folder + "/memory.stat", cache_name));
+  const auto cached = static_cast<int64_t>(NamedNumber(folder + "/memory.stat", files.cache_name));
   return static_cast<uint64_t>(std::max<int64_t>(*limit - std::max<int64_t>(*used - cached, 0), 0));
 }
 
@@ -105,21 +119,26 @@ uint32_t Machine::CoreCount(std::span<const uint32_t> cpus) const {
   return static_cast<uint32_t>(std::max(1.0, std::ceil(quota)));
 }
 
-uint64_t Machine::FreeGroupBytes() const {
-  uint64_t left = kNoLimit;
+template <class BytesOf>
+uint64_t Machine::LeastOfGroups(const BytesOf& bytes_of) const {
+  uint64_t least = kNoLimit;
   ForEachAround(root_ + "/sys/fs/cgroup", GroupPath("", false), [&](const std::string& folder) {
-    left = std::min(left, LeftInGroup(folder, "/memory.max", "/memory.current", "inactive_file"));
+    least = std::min(least, bytes_of(folder, kVersion2));
   });
   ForEachAround(
-      root_ + "/sys/fs/cgroup/memory", GroupPath("memory", true), [&](const std::string& folder) {
-        left = std::min(left, LeftInGroup(folder, "/memory.limit_in_bytes",
-                                          "/memory.usage_in_bytes", "total_inactive_file"));
-      });
-  return left;
+      root_ + "/sys/fs/cgroup/memory", GroupPath("memory", true),
+      [&](const std::string& folder) { least = std::min(least, bytes_of(folder, kVersion1)); });
+  return least;
 }
 
 uint64_t Machine::FreeMemoryBytes() const {
-  return std::min(NamedNumber(root_ + "/proc/meminfo", "MemAvailable:") * 1024, FreeGroupBytes());
+  return std::min(NamedNumber(root_ + "/proc/meminfo", "MemAvailable:") * 1024,
+                  LeastOfGroups(LeftInGroup));
+}
+
+uint64_t Machine::MemoryBytes() const {
+  return std::min(NamedNumber(root_ + "/proc/meminfo", "MemTotal:") * 1024,
+                  LeastOfGroups(LimitOfGroup));
 }
 
 std::vector<uint32_t> AllowedCpus() {

@@ -23,10 +23,16 @@ class Machine {
   // around the process. 0 if it cannot be told.
   [[nodiscard]] uint64_t FreeMemoryBytes() const;
 
+  // Memory there is, used or not, cut to the limit of each group around the process. 0 if it cannot
+  // be told.
+  [[nodiscard]] uint64_t MemoryBytes() const;
+
  private:
   // The group's folder of a controller, below its mount; a version 1 one if `version_1`.
   [[nodiscard]] std::string GroupPath(const std::string& controller, bool version_1) const;
-  [[nodiscard]] uint64_t FreeGroupBytes() const;
+  // The least that bytes_of(folder, files) gives for the groups around the process.
+  template <class BytesOf>
+  [[nodiscard]] uint64_t LeastOfGroups(const BytesOf& bytes_of) const;
 
   std::string root_;
 };

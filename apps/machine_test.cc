@@ -76,6 +76,16 @@ TEST_F(MachineTest, FreeMemoryIsWhatTheTightestGroupLeaves) {
   EXPECT_EQ(Machine(root_).FreeMemoryBytes(), 300000U);
 }
 
+TEST_F(MachineTest, MemoryIsTheSystemsCutToTheTightestGroup) {
+  EXPECT_EQ(Machine(root_).MemoryBytes(), 2000U * 1024);
+  Write("/proc/self/cgroup", "0::/outer/inner\n4:memory:/job\n");
+  Write("/sys/fs/cgroup/outer/inner/memory.max", "max\n");
+  Write("/sys/fs/cgroup/outer/memory.max", "500000\n");
+  EXPECT_EQ(Machine(root_).MemoryBytes(), 500000U);
+  Write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "5000\n");
+  EXPECT_EQ(Machine(root_).MemoryBytes(), 5000U);
+}
+
 TEST_F(MachineTest, FreeMemoryKnowsVersionOneGroups) {
   Write("/proc/self/cgroup", "4:memory:/job\n");
   Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");

@@ -64,19 +64,10 @@ Result<BaseHeader> CutWindows(const Options& options, const Tokenizer& tokenizer
   return header;
 }
 
-std::unique_ptr<KvCache> CacheFor(const ModelConfig& config, uint32_t tokens) {
-  const KvLayout layout = config.Layout(KvFormat::kF16);
-  KvBudget budget{.full_bytes = layout.FullBytes(tokens), .window_bytes = 0};
-  if (layout.window) {
-    budget.window_bytes = layout.window->max_window_tiles() * layout.window->tile_bytes();
-  }
-  return std::make_unique<KvCache>(layout, budget, std::min(kChunkTokens, tokens));
-}
-
 class Scorer {
  public:
-  Scorer(Model& model, const Tokenizer& tokenizer, const BaseHeader& header)
-      : model_(model), header_(header), cache_(CacheFor(model.config(), header.context_tokens)) {
+  Scorer(Model& model, const Tokenizer& tokenizer, const BaseHeader& header, KvCache& cache)
+      : model_(model), header_(header), cache_(cache) {
     const Vocabulary& vocabulary = tokenizer.vocabulary();
     if (vocabulary.add_bos) bos_ = vocabulary.bos;
   }
@@ -88,10 +79,10 @@ class Scorer {
     const auto begin = header_.tokens.begin() + static_cast<ptrdiff_t>(index) * context;
     std::vector<TokenId> tokens(begin, begin + context);
     if (bos_) tokens[0] = *bos_;
-    SequenceRun run(model_, *cache_);
+    SequenceRun run(model_, cache_);
     WEIR_TRY(run.Read(std::span(tokens).first(context / 2)));
     for (uint32_t at = context / 2; at + 1 < context;) {
-      const uint32_t count = std::min({kScoredRows, context - 1 - at, cache_->max_chunk_tokens()});
+      const uint32_t count = std::min({kScoredRows, context - 1 - at, cache_.max_chunk_tokens()});
       const auto rows =
           WEIR_TRY(run.Step(std::span(tokens).subspan(at, count), LogitsWanted::kAll));
       const size_t vocab_size = rows.size() / count;
@@ -106,7 +97,7 @@ class Scorer {
  private:
   Model& model_;
   const BaseHeader& header_;
-  std::unique_ptr<KvCache> cache_;
+  KvCache& cache_;
   std::optional<TokenId> bos_;
 };
 
@@ -158,7 +149,9 @@ Result<void> Run(const Options& options) {
   }
   fmt::print(stderr, "{} windows of {} tokens, {} scored in each\n", header.window_count,
              header.context_tokens, header.RowsPerWindow());
-  Scorer scorer(loaded->model, tokenizer, header);
+  const auto cache = WEIR_TRY(ReserveKvForOne(loaded->model.config(), header.context_tokens,
+                                              std::min(kChunkTokens, header.context_tokens)));
+  Scorer scorer(loaded->model, tokenizer, header, *cache);
   WEIR_TRY(ScoreAll(scorer, header, base ? &*base : nullptr, save ? &*save : nullptr));
   if (save) WEIR_TRY(save->Finish());
   return {};
@@ -177,8 +170,7 @@ Command MakePerplexityCommand(CLI::App& app) {
   app.add_option("-t,--threads", options->model.threads, "Compute threads [all cores]")
       ->option_text("N")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--base", options->base,
-                 "Compare with these rows: KL divergence, same top token")
+  app.add_option("--base", options->base, "Compare with these rows: KL divergence, same top token")
       ->option_text("FILE");
   app.add_option("--save-base", options->save_base, "Save the rows for a later --base")
       ->option_text("FILE");

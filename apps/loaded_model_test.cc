@@ -1,0 +1,58 @@
+#include "loaded_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/model_runner.h"
+
+namespace weir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class KvOfALoadedModel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options_.model = testing::GoldenModelPath("gemma3-w48-seed1.gguf");
+    options_.threads = 1;
+    auto loaded = LoadModel(options_);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    loaded_ = *std::move(loaded);
+  }
+
+  ModelOptions options_;
+  std::unique_ptr<LoadedModel> loaded_;
+};
+
+TEST_F(KvOfALoadedModel, IsRefusedAboveTheMachinesMemory) {
+  options_.kv_memory = "100T";
+  const auto memory = ReserveKv(*loaded_, options_, 64);
+  ASSERT_FALSE(memory);
+  EXPECT_EQ(memory.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(memory.error().message, HasSubstr("100.0 TiB of KV memory"));
+  const auto cache = ReserveKvForOne(loaded_->model.config(), uint64_t{1} << 40, 64);
+  ASSERT_FALSE(cache);
+  EXPECT_EQ(cache.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(KvOfALoadedModel, BoundsTheContext) {
+  options_.kv_memory = "1M";
+  const auto memory = ReserveKv(*loaded_, options_, 64);
+  ASSERT_TRUE(memory) << memory.error().message;
+  EXPECT_GT(memory->context_tokens, 0U);
+  options_.context_tokens = 1U << 30;
+  const auto refused = ReserveKv(*loaded_, options_, 64);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("1073741824"), HasSubstr("1.00 MiB")));
+}
+
+TEST_F(KvOfALoadedModel, ForOneSequenceHoldsItAndNoTileMore) {
+  const auto cache = ReserveKvForOne(loaded_->model.config(), 129, 64);
+  ASSERT_TRUE(cache) << cache.error().message;
+  EXPECT_EQ((*cache)->MaxSequenceTokens(), 256U);
+}
+
+}  // namespace
+}  // namespace weir
