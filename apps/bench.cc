@@ -107,7 +107,8 @@ class Bench {
  public:
   static Result<Bench> Create(Model& model, const BenchTest& test, uint32_t chunk_tokens) {
     const uint64_t tokens = uint64_t{test.depth} + test.prompt_tokens + test.answer_tokens;
-    return Bench(model, test, WEIR_TRY(ReserveKvForOne(model.config(), tokens, chunk_tokens)));
+    const KvLayout layout = model.config().Layout(KvFormat::kF16);
+    return Bench(model, test, WEIR_TRY(ReserveKvForOne(layout, tokens, chunk_tokens)));
   }
 
   // Nanoseconds of the test itself; the depth is read before and not counted.

@@ -71,7 +71,7 @@ Result<Tokenizer> LoadTokenizer(const LoadedModel& loaded) {
 
 Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& options,
                            uint32_t chunk_tokens) {
-  const KvLayout layout = loaded.model.config().Layout(KvFormat::kF16);
+  const KvLayout layout = loaded.model.config().Layout(options.kv_format);
   const uint64_t budget_bytes = WEIR_TRY(KvBudgetBytes(options));
   WEIR_TRY(CheckMachineHolds(budget_bytes));
   const KvBudget budget = WEIR_TRY(SplitBudget(layout, budget_bytes, 1));
@@ -81,9 +81,8 @@ Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& option
   return memory;
 }
 
-Result<std::unique_ptr<KvCache>> ReserveKvForOne(const ModelConfig& config, uint64_t tokens,
+Result<std::unique_ptr<KvCache>> ReserveKvForOne(const KvLayout& layout, uint64_t tokens,
                                                  uint32_t chunk_tokens) {
-  const KvLayout layout = config.Layout(KvFormat::kF16);
   KvBudget budget{.full_bytes = layout.FullBytes(tokens), .window_bytes = 0};
   if (layout.window) {
     budget.window_bytes = layout.window->max_window_tiles() * layout.window->tile_bytes();

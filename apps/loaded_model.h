@@ -42,7 +42,7 @@ struct KvMemory {
                                          uint32_t chunk_tokens);
 
 // Pools that hold one sequence of `tokens`, no more; kInvalidArgument as above.
-[[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvForOne(const ModelConfig& config,
+[[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvForOne(const KvLayout& layout,
                                                                uint64_t tokens,
                                                                uint32_t chunk_tokens);
 

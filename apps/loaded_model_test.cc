@@ -31,7 +31,8 @@ TEST_F(KvOfALoadedModel, IsRefusedAboveTheMachinesMemory) {
   ASSERT_FALSE(memory);
   EXPECT_EQ(memory.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(memory.error().message, HasSubstr("100.0 TiB of KV memory"));
-  const auto cache = ReserveKvForOne(loaded_->model.config(), uint64_t{1} << 40, 64);
+  const auto cache =
+      ReserveKvForOne(loaded_->model.config().Layout(KvFormat::kF16), uint64_t{1} << 40, 64);
   ASSERT_FALSE(cache);
   EXPECT_EQ(cache.error().code, ErrorCode::kInvalidArgument);
 }
@@ -49,7 +50,7 @@ TEST_F(KvOfALoadedModel, BoundsTheContext) {
 }
 
 TEST_F(KvOfALoadedModel, ForOneSequenceHoldsItAndNoTileMore) {
-  const auto cache = ReserveKvForOne(loaded_->model.config(), 129, 64);
+  const auto cache = ReserveKvForOne(loaded_->model.config().Layout(KvFormat::kF16), 129, 64);
   ASSERT_TRUE(cache) << cache.error().message;
   EXPECT_EQ((*cache)->MaxSequenceTokens(), 256U);
 }

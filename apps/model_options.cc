@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "base/byte_count.h"
 #include "machine.h"
@@ -27,6 +28,20 @@ CLI::Validator Between(double min, double max) {
       "");
 }
 
+// "f16" or "f32" to the number of its KvFormat.
+CLI::Validator KvFormatName() {
+  return CLI::Validator(
+      [](std::string& text) {
+        for (const KvFormat format : {KvFormat::kF16, KvFormat::kF32}) {
+          if (text != NameOf(format)) continue;
+          text = std::to_string(static_cast<int>(format));
+          return std::string();
+        }
+        return fmt::format("{} is neither f16 nor f32", text);
+      },
+      "");
+}
+
 }  // namespace
 
 void AddModelOptions(CLI::App& app, ModelOptions& options) {
@@ -43,8 +58,15 @@ void AddModelOptions(CLI::App& app, ModelOptions& options) {
                  options.kv_memory_fraction, "Or this part of what is free after loading [0.9]")
       ->option_text("F")
       ->check(Between(0.001, 1));
+  AddKvFormatOption(app, options.kv_format);
   app.add_option("--isa", options.isa, "scalar, avx2 or avx512 [the best there is]")
       ->option_text("NAME");
+}
+
+void AddKvFormatOption(CLI::App& app, KvFormat& format) {
+  app.add_option("--kv-format", format, "f16, or f32 for comparisons [f16]")
+      ->option_text("NAME")
+      ->transform(KvFormatName());
 }
 
 void AddChatTemplateOption(CLI::App& app, ModelOptions& options) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "quant/kv_tile.h"
 
 namespace weir {
 
@@ -16,12 +17,15 @@ struct ModelOptions {
   uint32_t threads = 0;             // as given; see ThreadCount()
   std::string kv_memory;            // a byte count; empty: by fraction
   double kv_memory_fraction = 0.9;  // of what is free once the weights are loaded
-  std::string isa;                  // empty: the best this CPU has
-  std::string chat_template;        // gemma, chatml, transcript, a file; empty: the model's own
+  KvFormat kv_format = KvFormat::kF16;
+  std::string isa;            // empty: the best this CPU has
+  std::string chat_template;  // gemma, chatml, transcript, a file; empty: the model's own
 };
 
-// -m -c -t --kv-memory --kv-memory-fraction --isa
+// -m -c -t --kv-memory --kv-memory-fraction --kv-format --isa
 void AddModelOptions(CLI::App& app, ModelOptions& options);
+// --kv-format alone, for commands with flags of their own
+void AddKvFormatOption(CLI::App& app, KvFormat& format);
 // --chat-template, for the commands that render chats
 void AddChatTemplateOption(CLI::App& app, ModelOptions& options);
 

@@ -149,8 +149,9 @@ Result<void> Run(const Options& options) {
   }
   fmt::print(stderr, "{} windows of {} tokens, {} scored in each\n", header.window_count,
              header.context_tokens, header.RowsPerWindow());
-  const auto cache = WEIR_TRY(ReserveKvForOne(loaded->model.config(), header.context_tokens,
-                                              std::min(kChunkTokens, header.context_tokens)));
+  const auto cache = WEIR_TRY(
+      ReserveKvForOne(loaded->model.config().Layout(options.model.kv_format), header.context_tokens,
+                      std::min(kChunkTokens, header.context_tokens)));
   Scorer scorer(loaded->model, tokenizer, header, *cache);
   WEIR_TRY(ScoreAll(scorer, header, base ? &*base : nullptr, save ? &*save : nullptr));
   if (save) WEIR_TRY(save->Finish());
@@ -174,6 +175,7 @@ Command MakePerplexityCommand(CLI::App& app) {
       ->option_text("FILE");
   app.add_option("--save-base", options->save_base, "Save the rows for a later --base")
       ->option_text("FILE");
+  AddKvFormatOption(app, options->model.kv_format);
   app.add_option("--isa", options->model.isa, "scalar, avx2 or avx512 [the best there is]")
       ->option_text("NAME");
   return [options] { return Run(*options); };
