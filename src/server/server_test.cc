@@ -154,6 +154,15 @@ TEST_F(ServerTest, AClientThatGoesCancelsItsRequest) {
   }
 }
 
+TEST_F(ServerTest, ABodyCutShortIsA400WhereTheClientStillReads) {
+  Client client = Connect();
+  client.Send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 100\r\n\r\n{\"prompt\":");
+  client.CloseSending();
+  EXPECT_THAT(client.Response(), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("after 10 bytes")));
+}
+
 TEST_F(ServerTest, AClientThatNeverReadsIsGivenUp) {
   Client client = Connect();
   client.Post(kCompletions, kStream);

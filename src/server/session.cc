@@ -152,6 +152,10 @@ asio::awaitable<bool> Session::ReadBody() {
       co_await RefuseUnread(ParseErrorReply(error, context_.options.body_bytes_max));
     } else if (timed_out_) {
       co_await RefuseUnread(ErrorReply(408, "the body did not come in time"));
+    } else if (error == http::error::partial_message) {  // it may have closed one direction only
+      co_await RefuseUnread(
+          ErrorReply(400, fmt::format("the body was cut short: it ended after {} bytes",
+                                      parser_->get().body().size())));
     }
     co_return false;
   }
