@@ -23,6 +23,10 @@ Result<ChatTemplate> FromFile(const std::string& path) {
         ErrorCode::kInvalidArgument,
         fmt::format("--chat-template {}: neither a file nor gemma, chatml, transcript", path));
   }
+  if (!text) {  // nothing came: a folder opens, but has no bytes
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("--chat-template {}: is empty or a folder", path));
+  }
   return ChatTemplate::Create(std::move(text).str());
 }
 
