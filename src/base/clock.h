@@ -17,13 +17,4 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint Now() const override { return std::chrono::steady_clock::now(); }
 };
 
-class FakeClock final : public Clock {
- public:
-  [[nodiscard]] TimePoint Now() const override { return now_; }
-  void Advance(std::chrono::nanoseconds by) { now_ += by; }
-
- private:
-  TimePoint now_{};
-};
-
 }  // namespace weir

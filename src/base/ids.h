@@ -20,8 +20,7 @@ class Id {
 };
 
 using TokenId = Id<struct TokenTag, int32_t>;
-using TileId = Id<struct TileTag>;       // slot of a pool; 0 is "none"
-using LayerIndex = Id<struct LayerTag>;  // layer of the whole model, from 0
+using TileId = Id<struct TileTag>;  // slot of a pool; 0 is "none"
 using RequestId = Id<struct RequestTag, uint64_t>;
 
 }  // namespace weir
