@@ -30,7 +30,7 @@ struct Engine::State {
   void Serve(QueuedRequest queued);
   // The steps of one request; on return its tiles are free again.
   [[nodiscard]] GenerationEvent Generate(GenerationRequest request, const EventSink& sink);
-  void ReportCancelled(const QueuedRequest& queued);
+  void ReportCancelled(const CancelledRequest& cancelled);
   void UpdateGauges();
 
   const ForwardFunction forward;
@@ -67,10 +67,10 @@ Result<void> Engine::State::CheckRequest(const GenerationRequest& request) const
 
 void Engine::State::Run() {
   while (auto item = queue.Pop()) {
-    if (item->is_cancelled) {
-      ReportCancelled(item->queued);
+    if (auto* queued = std::get_if<QueuedRequest>(&*item)) {
+      Serve(std::move(*queued));
     } else {
-      Serve(std::move(item->queued));
+      ReportCancelled(std::get<CancelledRequest>(*item));
     }
   }
 }
@@ -108,10 +108,10 @@ GenerationEvent Engine::State::Generate(GenerationRequest request, const EventSi
   return FinishEvent{.reason = **outcome, .at = std::chrono::steady_clock::now()};
 }
 
-void Engine::State::ReportCancelled(const QueuedRequest& queued) {
+void Engine::State::ReportCancelled(const CancelledRequest& cancelled) {
   ++stats.cancelled;
   UpdateGauges();
-  queued.sink(
+  cancelled.sink(
       FinishEvent{.reason = FinishReason::kCancelled, .at = std::chrono::steady_clock::now()});
 }
 

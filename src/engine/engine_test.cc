@@ -221,14 +221,35 @@ TEST(Engine, TheQueueIsBoundedAndServesInOrder) {
   const auto refused = submit(3);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
-  // A cancelled one keeps its place in the count until the engine thread has reported it.
-  engine.Cancel(*second);
-  EXPECT_FALSE(submit(3));
-  model.OpenForGood();
-  for (int i = 0; i < 3; ++i) (void)recorders[i].Last();
-  EXPECT_THAT(order, ElementsAre(0, 1));
+  engine.Cancel(*second);  // its place is free at once, though the engine has not told its sink
   ASSERT_TRUE(submit(3));
-  EXPECT_EQ(recorders[3].Reason(), FinishReason::kLength);
+  model.OpenForGood();
+  for (Recorder& recorder : recorders) (void)recorder.Last();
+  EXPECT_THAT(order, ElementsAre(0, 1, 3));
+  EXPECT_EQ(recorders[2].Reason(), FinishReason::kCancelled);
+}
+
+TEST(Engine, CancelledRequestsThatAreNotToldYetAreBoundedToo) {
+  GatedModel model;
+  Engine engine(model.function(), kVocab, MakeCache(10, 64), kOptions);  // 2 may wait: 32 untold
+  Recorder running, next;
+  ASSERT_TRUE(engine.Submit(Request(10, 2), running.sink()));
+  model.arrived.acquire();
+  std::array<Recorder, 32> gone;
+  for (Recorder& recorder : gone) {
+    const auto id = engine.Submit(Request(10, 1), recorder.sink());
+    ASSERT_TRUE(id);
+    engine.Cancel(*id);
+  }
+  EXPECT_EQ(engine.stats().waiting, 0U);
+  const auto refused = engine.Submit(Request(10, 1), [](const GenerationEvent&) { FAIL(); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  model.may_pass.release();  // the step ends and all are told
+  for (Recorder& recorder : gone) EXPECT_EQ(recorder.Reason(), FinishReason::kCancelled);
+  ASSERT_TRUE(engine.Submit(Request(10, 1), next.sink()));
+  model.OpenForGood();
+  EXPECT_EQ(next.Reason(), FinishReason::kLength);
 }
 
 TEST(Engine, ShutdownLetsRequestsFinishWithinItsGrace) {

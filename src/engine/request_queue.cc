@@ -6,8 +6,9 @@
 namespace weir {
 namespace {
 
-QueuedRequest TakeFront(std::deque<QueuedRequest>& queue) {
-  QueuedRequest front = std::move(queue.front());
+template <class T>
+T TakeFront(std::deque<T>& queue) {
+  T front = std::move(queue.front());
   queue.pop_front();
   return front;
 }
@@ -19,10 +20,15 @@ Result<RequestId> RequestQueue::Push(GenerationRequest request, EventSink sink) 
   {
     std::lock_guard lock(mutex_);
     if (is_closed_) return Fail(ErrorCode::kUnavailable, "shutting down; no new requests");
-    if (waiting_.size() + cancelled_.size() >= capacity_) {
+    if (waiting_.size() >= capacity_) {
       return Fail(ErrorCode::kResourceExhausted,
                   fmt::format("{} requests are waiting, the most the queue holds; try again later",
-                              waiting_.size() + cancelled_.size()));
+                              waiting_.size()));
+    }
+    if (cancelled_.size() >= kCancelledPerPlace * capacity_) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  fmt::format("{} requests were cancelled during this step; try again later",
+                              cancelled_.size()));
     }
     id = RequestId(++last_id_);
     waiting_.push_back({id, std::move(request), std::move(sink)});
@@ -39,7 +45,7 @@ void RequestQueue::Cancel(RequestId id) {
     const auto at = std::find_if(waiting_.begin(), waiting_.end(),
                                  [&](const QueuedRequest& queued) { return queued.id == id; });
     if (at == waiting_.end()) return;
-    cancelled_.push_back(std::move(*at));
+    cancelled_.push_back({std::move(at->sink)});
     waiting_.erase(at);
     UpdateGauge();
   }
@@ -49,20 +55,20 @@ void RequestQueue::Cancel(RequestId id) {
 std::optional<RequestQueue::Item> RequestQueue::Pop() {
   std::unique_lock lock(mutex_);
   work_.wait(lock, [&] { return !waiting_.empty() || !cancelled_.empty() || is_closed_; });
-  if (!cancelled_.empty()) return Item{TakeFront(cancelled_), true};
+  if (!cancelled_.empty()) return TakeFront(cancelled_);
   if (!waiting_.empty()) {
-    Item item{TakeFront(waiting_), false};
-    running_ = item.queued.id;
+    QueuedRequest next = TakeFront(waiting_);
+    running_ = next.id;
     running_is_cancelled_ = false;
     UpdateGauge();
-    return item;
+    return next;
   }
   is_drained_ = true;
   drained_.notify_all();
   return std::nullopt;
 }
 
-std::optional<QueuedRequest> RequestQueue::TryPopCancelled() {
+std::optional<CancelledRequest> RequestQueue::TryPopCancelled() {
   std::lock_guard lock(mutex_);
   if (cancelled_.empty()) return std::nullopt;
   return TakeFront(cancelled_);
@@ -85,7 +91,7 @@ void RequestQueue::CancelAll() {
   {
     std::lock_guard lock(mutex_);
     running_is_cancelled_ = true;
-    for (QueuedRequest& queued : waiting_) cancelled_.push_back(std::move(queued));
+    for (QueuedRequest& queued : waiting_) cancelled_.push_back({std::move(queued.sink)});
     waiting_.clear();
     UpdateGauge();
   }

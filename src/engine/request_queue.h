@@ -1,7 +1,8 @@
 // The engine's inbox: waiting requests in order of arrival, bounded, each cancellable.
 //
-// A cancelled request leaves its place in the line at once but still counts against the capacity
-// until the engine thread has told its sink, so that nothing here grows without bound.
+// A cancelled request leaves its place to the next at once. Its sink alone stays until the engine
+// thread has told it; so that these cannot pile up without bound either, no request is taken while
+// kCancelledPerPlace times the capacity are untold.
 //
 // Threads: Push, Cancel, Close, CancelAll and WaitDrained from any; the rest from the engine's.
 #pragma once
@@ -9,10 +10,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <variant>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -26,8 +29,15 @@ struct QueuedRequest {
   EventSink sink;
 };
 
+// Was waiting; owes its sink the last event.
+struct CancelledRequest {
+  EventSink sink;
+};
+
 class RequestQueue {
  public:
+  static constexpr size_t kCancelledPerPlace = 16;
+
   // Keeps `waiting_gauge` at the number of requests in line.
   RequestQueue(uint32_t capacity, std::atomic<uint32_t>& waiting_gauge)
       : capacity_(capacity), waiting_gauge_(waiting_gauge) {}
@@ -38,12 +48,9 @@ class RequestQueue {
 
   // Waits for something to do: a request to run, or a cancelled one to report. The former is the
   // running one until FinishRunning(). nullopt once closed and empty: the queue is drained.
-  struct Item {
-    QueuedRequest queued;
-    bool is_cancelled = false;
-  };
+  using Item = std::variant<QueuedRequest, CancelledRequest>;
   [[nodiscard]] std::optional<Item> Pop();
-  [[nodiscard]] std::optional<QueuedRequest> TryPopCancelled();
+  [[nodiscard]] std::optional<CancelledRequest> TryPopCancelled();
   [[nodiscard]] bool running_is_cancelled() const {
     return running_is_cancelled_.load(std::memory_order_relaxed);
   }
@@ -63,7 +70,7 @@ class RequestQueue {
   std::condition_variable work_;
   std::condition_variable drained_;
   std::deque<QueuedRequest> waiting_;
-  std::deque<QueuedRequest> cancelled_;  // were waiting; sinks not told yet
+  std::deque<CancelledRequest> cancelled_;
   std::optional<RequestId> running_;
   uint64_t last_id_ = 0;
   bool is_closed_ = false;
