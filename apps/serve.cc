@@ -109,7 +109,7 @@ Command MakeServeCommand(CLI::App& app) {
       ->option_text("NAME");
   app.add_option("--queue", options->queue, "Requests that may wait; more get a 503 [64]")
       ->option_text("N")
-      ->check(CLI::Range(0, 100000));
+      ->check(CLI::Range(1, 100000));
   app.add_option("--ub,--ubatch-size", options->chunk_tokens, "Most prefill positions a step [512]")
       ->option_text("N")
       ->check(CLI::Range(1, 16384));
