@@ -8,33 +8,21 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bench_model.h"
+#include "bench_plan.h"
 
 namespace weir {
-
-struct BenchTest {
-  uint32_t prompt_tokens = 0;  // "pp"
-  uint32_t answer_tokens = 0;  // "tg"
-  uint32_t depth = 0;          // tokens already in the sequence
-
-  [[nodiscard]] std::string Name() const;  // "pp512", "tg64 @ d4096", "pp512+tg128"
-};
-
-struct BenchModel {
-  std::string path;
-  std::string type;  // "gemma3 270M Q4_K - Medium"
-  uint64_t bytes = 0;
-  uint64_t parameters = 0;
-};
 
 struct BenchResult {
   BenchModel model;
   BenchTest test;
   uint32_t threads = 0;
   uint32_t chunk_tokens = 0;
-  std::string started_at;         // ISO 8601, UTC
-  std::vector<uint64_t> samples;  // nanoseconds a repetition
+  std::string started_at;               // ISO 8601, UTC
+  std::vector<uint64_t> samples;        // nanoseconds a repetition
+  std::vector<uint64_t> depth_samples;  // the same for reading the depth before it
 
-  [[nodiscard]] std::vector<double> TokensPerSecond() const;
+  [[nodiscard]] std::vector<double> TokensPerSecond() const;  // of all sequences
 };
 
 struct MeanSd {

@@ -3,14 +3,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench_plan.h"
 #include "bench_report.h"
+#include "bench_run.h"
 #include "number_list.h"
+#include "support/model_runner.h"
 
 namespace weir {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<uint32_t> Numbers(const std::string& text) {
   const auto numbers = ParseNumberList("-p", text);
@@ -41,6 +44,53 @@ TEST(BenchTest, RowsAreNamedAsInLlamaBench) {
   EXPECT_EQ((BenchTest{.prompt_tokens = 512}).Name(), "pp512");
   EXPECT_EQ((BenchTest{.answer_tokens = 64, .depth = 4096}).Name(), "tg64 @ d4096");
   EXPECT_EQ((BenchTest{.prompt_tokens = 512, .answer_tokens = 128}).Name(), "pp512+tg128");
+  EXPECT_EQ((BenchTest{.answer_tokens = 64, .depth = 512, .sequence_count = 4}).Name(),
+            "tg64 pl4 @ d512");
+}
+
+std::vector<std::string> NamesOf(const BenchPlan& plan) {
+  std::vector<std::string> names;
+  for (const BenchTest& test : testing::OrStop(ListTests(plan))) names.push_back(test.Name());
+  return names;
+}
+
+TEST(BenchPlan, DecodeRowsAloneAreMeasuredForEachNumberOfSequences) {
+  EXPECT_THAT(NamesOf({.prompt_tokens = "16",
+                       .answer_tokens = "8",
+                       .depths = "0,64",
+                       .sequence_counts = "1,4",
+                       .prompt_and_answer = {"16,8"}}),
+              ElementsAre("pp16", "tg8", "tg8 pl4", "pp16+tg8", "pp16 @ d64", "tg8 @ d64",
+                          "tg8 pl4 @ d64", "pp16+tg8 @ d64"));
+}
+
+TEST(BenchPlan, NamesTheFlagAtFault) {
+  for (const auto& [plan, flag] : std::vector<std::pair<BenchPlan, std::string>>{
+           {{.sequence_counts = "0"}, "--npl"},
+           {{.sequence_counts = "1,x"}, "--npl"},
+           {{.prompt_and_answer = {"5"}}, "--pg"},
+           {{.depths = "x"}, "-d"},
+           {{.prompt_tokens = "0", .answer_tokens = "0"}, "-p"}}) {
+    const auto tests = ListTests(plan);
+    ASSERT_FALSE(tests) << flag;
+    EXPECT_THAT(tests.error().message, HasSubstr(flag));
+  }
+}
+
+// More sequences than the chunk has tiles, all entering a tile in one step, beyond the window.
+TEST(BenchRun, SequencesDecodeTogetherOverTileEdges) {
+  ThreadPool pool(2);
+  const GgufFile file =
+      testing::OrStop(GgufFile::Open(testing::GoldenModelPath("gemma3-w128-seed2.gguf")));
+  Model model = testing::OrStop(Model::Load(file, pool, nullptr));
+  const BenchTest test{.answer_tokens = 140, .depth = 250, .sequence_count = 5};
+  BenchRun run = testing::OrStop(BenchRun::Create(model, test, 32));
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    const auto times = run.Once();
+    ASSERT_TRUE(times) << times.error().message;
+    EXPECT_GT(times->depth_ns, 0U);
+    EXPECT_GT(times->test_ns, 0U);
+  }
 }
 
 BenchResult MakeResult() {
@@ -82,6 +132,27 @@ TEST(BenchReport, JsonIsOneListOfRecords) {
   EXPECT_DOUBLE_EQ(json[0]["avg_ts"], 150.0);
   EXPECT_NEAR(json[0]["stddev_ts"], 70.7107, 1e-4);
   EXPECT_EQ(json[1]["samples_ns"].size(), 2U);
+}
+
+// Names and meaning of llama-batched-bench's output.
+TEST(BenchReport, JsonOfADecodeRowHasBatchedBenchsFields) {
+  BenchResult result = MakeResult();
+  result.test = {.answer_tokens = 8, .depth = 100, .sequence_count = 4};
+  result.samples = {2'000'000'000};
+  result.depth_samples = {500'000'000};
+  const auto report = BenchReport::Create("jsonl");
+  ASSERT_TRUE(report);
+  const auto json = nlohmann::json::parse((*report)->Row(result));
+  EXPECT_EQ(json["pp"], 100);
+  EXPECT_EQ(json["tg"], 8);
+  EXPECT_EQ(json["pl"], 4);
+  EXPECT_EQ(json["n_kv"], 432);
+  EXPECT_DOUBLE_EQ(json["t_pp"], 0.5);
+  EXPECT_DOUBLE_EQ(json["speed_pp"], 800);
+  EXPECT_DOUBLE_EQ(json["t_tg"], 2);
+  EXPECT_DOUBLE_EQ(json["speed_tg"], 16);
+  EXPECT_DOUBLE_EQ(json["speed"], 432 / 2.5);
+  EXPECT_DOUBLE_EQ(json["avg_ts"], 16);
 }
 
 TEST(BenchReport, AnotherFormatIsRefused) { EXPECT_FALSE(BenchReport::Create("sql")); }

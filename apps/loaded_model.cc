@@ -81,13 +81,16 @@ Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& option
   return memory;
 }
 
-Result<std::unique_ptr<KvCache>> ReserveKvForOne(const KvLayout& layout, uint64_t tokens,
-                                                 uint32_t chunk_tokens) {
-  KvBudget budget{.full_bytes = layout.FullBytes(tokens), .window_bytes = 0};
+Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout, const KvNeed& need) {
+  KvBudget budget{.full_bytes = need.sequence_count * layout.FullBytes(need.tokens_each)};
   if (layout.window) {
-    budget.window_bytes = layout.window->max_window_tiles() * layout.window->tile_bytes();
+    budget.window_bytes = uint64_t{need.sequence_count} * layout.window->max_window_tiles() *
+                          layout.window->tile_bytes();
   }
   WEIR_TRY(CheckMachineHolds(budget.full_bytes + budget.window_bytes));
+  // All sequences may enter a tile in one step; each then needs a tile of scratch.
+  const uint32_t chunk_tokens =
+      std::max(need.chunk_tokens, (need.sequence_count - 1) * kTileTokens);
   return std::make_unique<KvCache>(layout, budget, chunk_tokens);
 }
 

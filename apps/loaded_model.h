@@ -41,10 +41,18 @@ struct KvMemory {
 [[nodiscard]] Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& options,
                                          uint32_t chunk_tokens);
 
-// Pools that hold one sequence of `tokens`, no more; kInvalidArgument as above.
-[[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvForOne(const KvLayout& layout,
-                                                               uint64_t tokens,
-                                                               uint32_t chunk_tokens);
+// Sequences of `tokens_each` positions, read in chunks of `chunk_tokens` one at a time; each may
+// decode a row in one step with the others.
+struct KvNeed {
+  uint32_t sequence_count = 1;
+  uint64_t tokens_each = 0;
+  uint32_t chunk_tokens = 0;
+};
+
+// Pools that hold them, no more; kInvalidArgument as above. One sequence's chunks may be as long as
+// the cache says, which is more than asked for with several sequences.
+[[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout,
+                                                            const KvNeed& need);
 
 // One line for the start: model, ISA path, threads, context, KV budget by pool.
 [[nodiscard]] std::string DescribeStart(const LoadedModel& loaded, const KvMemory& memory);

@@ -31,8 +31,8 @@ TEST_F(KvOfALoadedModel, IsRefusedAboveTheMachinesMemory) {
   ASSERT_FALSE(memory);
   EXPECT_EQ(memory.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(memory.error().message, HasSubstr("100.0 TiB of KV memory"));
-  const auto cache =
-      ReserveKvForOne(loaded_->model.config().Layout(KvFormat::kF16), uint64_t{1} << 40, 64);
+  const auto cache = ReserveKvFor(loaded_->model.config().Layout(KvFormat::kF16),
+                                  {.tokens_each = uint64_t{1} << 40, .chunk_tokens = 64});
   ASSERT_FALSE(cache);
   EXPECT_EQ(cache.error().code, ErrorCode::kInvalidArgument);
 }
@@ -50,7 +50,8 @@ TEST_F(KvOfALoadedModel, BoundsTheContext) {
 }
 
 TEST_F(KvOfALoadedModel, ForOneSequenceHoldsItAndNoTileMore) {
-  const auto cache = ReserveKvForOne(loaded_->model.config().Layout(KvFormat::kF16), 129, 64);
+  const auto cache = ReserveKvFor(loaded_->model.config().Layout(KvFormat::kF16),
+                                  {.tokens_each = 129, .chunk_tokens = 64});
   ASSERT_TRUE(cache) << cache.error().message;
   EXPECT_EQ((*cache)->MaxSequenceTokens(), 256U);
 }

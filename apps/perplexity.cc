@@ -149,9 +149,10 @@ Result<void> Run(const Options& options) {
   }
   fmt::print(stderr, "{} windows of {} tokens, {} scored in each\n", header.window_count,
              header.context_tokens, header.RowsPerWindow());
-  const auto cache = WEIR_TRY(
-      ReserveKvForOne(loaded->model.config().Layout(options.model.kv_format), header.context_tokens,
-                      std::min(kChunkTokens, header.context_tokens)));
+  const auto cache =
+      WEIR_TRY(ReserveKvFor(loaded->model.config().Layout(options.model.kv_format),
+                            {.tokens_each = header.context_tokens,
+                             .chunk_tokens = std::min(kChunkTokens, header.context_tokens)}));
   Scorer scorer(loaded->model, tokenizer, header, *cache);
   WEIR_TRY(ScoreAll(scorer, header, base ? &*base : nullptr, save ? &*save : nullptr));
   if (save) WEIR_TRY(save->Finish());

@@ -1,4 +1,4 @@
-// One sequence driven by hand, without the engine: for measuring and scoring.
+// One sequence driven by hand, without the engine: for scoring.
 #pragma once
 
 #include <algorithm>
