@@ -54,5 +54,33 @@ TEST(ThreadPool, EndsWithoutAnyLoopAndRightAfterOne) {
   }
 }
 
+// Loops of changing length and body, far more often than workers can follow: a worker that comes
+// late must never run an index of the wrong loop.
+TEST(ThreadPool, LateWorkersNeverMixLoops) {
+  ThreadPool pool(8);
+  std::vector<uint32_t> owners(300);
+  for (uint32_t round = 1; round <= 20000; ++round) {
+    const uint32_t count = 2 + round * 7919 % 299;
+    pool.ParallelFor(count, [&owners, round](uint32_t index, uint32_t) { owners[index] = round; });
+    ASSERT_EQ(std::count(owners.begin(), owners.end(), round), count);
+  }
+}
+
+// One long index holds a thread, not the loop: the others are taken by the rest.
+TEST(ThreadPool, EveryThreadTakesItsShare) {
+  ThreadPool pool(3);
+  std::atomic<uint32_t> held{0};
+  std::atomic<bool> release{false};
+  std::thread holder([&] {
+    pool.ParallelFor(3, [&](uint32_t, uint32_t) {
+      ++held;
+      while (!release) std::this_thread::yield();
+    });
+  });
+  while (held != 3) std::this_thread::yield();  // every thread holds an index
+  release = true;
+  holder.join();
+}
+
 }  // namespace
 }  // namespace weir
