@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/text/jinja_case_table.inc: the case mappings of this Python's Unicode tables."""
+"""Writes src/jinja/case_table.inc: the case mappings of this Python's Unicode tables."""
 import pathlib
 
 POINTS = range(0x110000)
@@ -44,7 +44,7 @@ def main():
     out += table("CaseRun", "kLowerRuns", runs(single(str.lower)))
     out += table("CaseExpansion", "kUpperExpansions", special(str.upper))
     out += table("CaseExpansion", "kLowerExpansions", special(str.lower))
-    path = pathlib.Path(__file__).resolve().parent.parent / "src/text/jinja_case_table.inc"
+    path = pathlib.Path(__file__).resolve().parent.parent / "src/jinja/case_table.inc"
     path.write_text(out)
 
 

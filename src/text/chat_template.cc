@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "jinja/evaluator.h"
+#include "jinja/parser.h"
 #include "text/chat_template_builtin.h"
 #include "text/chat_template_input.h"
-#include "text/jinja_evaluator.h"
-#include "text/jinja_parser.h"
 
 namespace weir {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "jinja/functions.h"
+#include "jinja/value.h"
 #include "text/chat_template.h"
-#include "text/jinja_functions.h"
-#include "text/jinja_value.h"
 
 namespace weir {
 

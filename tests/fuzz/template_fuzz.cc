@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "jinja/evaluator.h"
+#include "jinja/parser.h"
 #include "text/chat_template_input.h"
-#include "text/jinja_evaluator.h"
-#include "text/jinja_parser.h"
 
 namespace weir {
 namespace {
