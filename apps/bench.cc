@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "bench_model.h"
 #include "bench_plan.h"
 #include "bench_report.h"
+#include "bench_roofline.h"
 #include "bench_run.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "machine_limits.h"
+#include "model_work.h"
 #include "number_list.h"
 #include "progress_bar.h"
 
@@ -27,6 +32,7 @@ struct Options {
   std::string format = "md";
   std::string isa;
   bool no_warmup = false;
+  bool roofline = false;
 };
 
 Result<void> WarmUp(Model& model, BenchTest test, uint32_t chunk_tokens) {
@@ -63,6 +69,31 @@ void Print(const std::string& text) {
   std::fflush(stdout);
 }
 
+// All rows of one model with one number of threads.
+Result<void> BenchModelAt(const std::string& path, uint32_t thread_count,
+                          std::span<const BenchTest> tests, const Options& options,
+                          BenchReport& report) {
+  ModelOptions model_options;
+  model_options.model = path;
+  model_options.threads = thread_count;
+  model_options.isa = options.isa;
+  const auto loaded = WEIR_TRY(LoadModel(model_options));
+  const BenchModel description = WEIR_TRY(DescribeModel(*loaded));
+  std::optional<MachineLimits> limits;
+  if (options.roofline) limits = MeasureLimits(*loaded->threads, loaded->model.weight_bytes());
+  for (const BenchTest& test : tests) {
+    BenchResult result = WEIR_TRY(Measure(loaded->model, test, options));
+    result.model = description;
+    result.threads = loaded->threads->thread_count();
+    if (limits) {
+      const ModelWork work = WorkOf(loaded->file, loaded->model.config());
+      result.roofline = HoldAgainst(*limits, work, test, result.MeanTokensPerSecond());
+    }
+    Print(report.Row(result));
+  }
+  return {};
+}
+
 Result<void> Run(const Options& options) {
   const auto tests = WEIR_TRY(ListTests(options.plan));
   std::vector<uint32_t> threads = {0};
@@ -71,18 +102,7 @@ Result<void> Run(const Options& options) {
   Print(report->Begin());
   for (const std::string& path : options.models) {
     for (const uint32_t thread_count : threads) {
-      ModelOptions model_options;
-      model_options.model = path;
-      model_options.threads = thread_count;
-      model_options.isa = options.isa;
-      const auto loaded = WEIR_TRY(LoadModel(model_options));
-      const BenchModel description = WEIR_TRY(DescribeModel(*loaded));
-      for (const BenchTest& test : tests) {
-        BenchResult result = WEIR_TRY(Measure(loaded->model, test, options));
-        result.model = description;
-        result.threads = loaded->threads->thread_count();
-        Print(report->Row(result));
-      }
+      WEIR_TRY(BenchModelAt(path, thread_count, tests, options, *report));
     }
   }
   Print(report->End());
@@ -121,6 +141,8 @@ Command MakeBenchCommand(CLI::App& app) {
   app.add_option("--isa", options->isa, "scalar, avx2 or avx512 [the best there is]")
       ->option_text("NAME");
   app.add_flag("--no-warmup", options->no_warmup, "Skip the run before the first measured one");
+  app.add_flag("--roofline", options->roofline,
+               "Measure this machine's limits and what each row reaches of them");
   return [options] { return Run(*options); };
 }
 

@@ -3,22 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
+
+#include "bench_record.h"
 
 namespace weir {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "";
-}
 
 std::string Size(uint64_t bytes) {
   const double mib = static_cast<double>(bytes) / (1 << 20);
@@ -31,80 +20,6 @@ std::string Parameters(uint64_t count) {
                       : fmt::format("{:.2f} B", number / 1e9);
 }
 
-// What llama-batched-bench writes of a decode row: there the depth is a prompt that is timed too.
-Json BatchedFields(const BenchResult& result) {
-  const BenchTest& test = result.test;
-  const double count = test.sequence_count;
-  const double read_s =
-      MeanAndSd({result.depth_samples.begin(), result.depth_samples.end()}).mean * 1e-9;
-  const double decode_s = MeanAndSd({result.samples.begin(), result.samples.end()}).mean * 1e-9;
-  const auto speed = [](double tokens, double seconds) {
-    return tokens > 0 ? tokens / seconds : 0;
-  };
-  return {{"is_pp_shared", 0},
-          {"n_threads_batch", result.threads},
-          {"pp", test.depth},
-          {"tg", test.answer_tokens},
-          {"pl", test.sequence_count},
-          {"n_kv", test.sequence_count * test.TokensEach()},
-          {"t_pp", read_s},
-          {"speed_pp", speed(count * test.depth, read_s)},
-          {"t_tg", decode_s},
-          {"speed_tg", speed(count * test.answer_tokens, decode_s)},
-          {"t", read_s + decode_s},
-          {"speed", speed(count * static_cast<double>(test.TokensEach()), read_s + decode_s)}};
-}
-
-// All fields of a llama-bench record; those about other hardware hold its CPU defaults.
-Json Record(const BenchResult& result) {
-  const MeanSd ns = MeanAndSd({result.samples.begin(), result.samples.end()});
-  const MeanSd speed = MeanAndSd(result.TokensPerSecond());
-  Json record = {{"build_commit", "weir 0.1.0"},
-                 {"build_number", 0},
-                 {"cpu_info", CpuName()},
-                 {"gpu_info", ""},
-                 {"backends", "CPU"},
-                 {"model_filename", result.model.path},
-                 {"model_type", result.model.type},
-                 {"model_size", result.model.bytes},
-                 {"model_n_params", result.model.parameters},
-                 {"n_batch", result.chunk_tokens},
-                 {"n_ubatch", result.chunk_tokens},
-                 {"n_threads", result.threads},
-                 {"cpu_mask", "0x0"},
-                 {"cpu_strict", false},
-                 {"poll", 0},
-                 {"type_k", "f16"},
-                 {"type_v", "f16"},
-                 {"n_gpu_layers", 0},
-                 {"n_cpu_moe", 0},
-                 {"split_mode", "none"},
-                 {"main_gpu", 0},
-                 {"no_kv_offload", false},
-                 {"flash_attn", 1},
-                 {"devices", "auto"},
-                 {"tensor_split", "0.00"},
-                 {"tensor_buft_overrides", "none"},
-                 {"load_mode", "mmap"},
-                 {"embeddings", false},
-                 {"no_op_offload", 0},
-                 {"no_host", false},
-                 {"fit_target", 0},
-                 {"fit_min_ctx", 0},
-                 {"n_prompt", result.test.prompt_tokens},
-                 {"n_gen", result.test.answer_tokens},
-                 {"n_depth", result.test.depth},
-                 {"test_time", result.started_at},
-                 {"avg_ns", static_cast<uint64_t>(ns.mean)},
-                 {"stddev_ns", static_cast<uint64_t>(ns.sd)},
-                 {"avg_ts", speed.mean},
-                 {"stddev_ts", speed.sd},
-                 {"samples_ns", result.samples},
-                 {"samples_ts", result.TokensPerSecond()}};
-  if (result.test.prompt_tokens == 0) record.update(BatchedFields(result));
-  return record;
-}
-
 class MarkdownReport final : public BenchReport {
  public:
   std::string Begin() const override {
@@ -115,13 +30,43 @@ class MarkdownReport final : public BenchReport {
   }
   std::string Row(const BenchResult& result) override {
     const MeanSd speed = MeanAndSd(result.TokensPerSecond());
+    if (result.roofline) AddRoofline(result);
     return Line(result.model.type, Size(result.model.bytes), Parameters(result.model.parameters),
                 "CPU", std::to_string(result.threads), result.test.Name(),
                 fmt::format("{:.2f} ± {:.2f}", speed.mean, speed.sd));
   }
-  std::string End() const override { return ""; }
+  std::string End() const override {
+    if (roofline_rows_.empty()) return "";
+    return fmt::format(
+               "\n| {:<30} | {:>7} | {:>15} | {:<15} | {:>12} | {:>13} | {:>13} | {:>13} | {:>8} "
+               "|\n"
+               "| {:-<30} | {:->6}: | {:->14}: | {:-<15} | {:->11}: | {:->12}: | {:->12}: | "
+               "{:->12}: "
+               "| {:->7}: |\n",
+               "model", "threads", "test", "limit", "a token", "reached", "limit here",
+               "one thread", "of limit", "", "", "", "", "", "", "", "", "") +
+           roofline_rows_;
+  }
 
  private:
+  void AddRoofline(const BenchResult& result) {
+    const auto rate = [](double per_s, const char* unit) {
+      return fmt::format("{:.1f} G{}/s", per_s * 1e-9, unit);
+    };
+    const auto add = [&](const std::string& name, const char* unit, const RooflineShare& share) {
+      roofline_rows_ += fmt::format(
+          "| {:<30} | {:>7} | {:>15} | {:<15} | {:>12} | {:>13} | {:>13} | {:>13} | {:>6.1f} % |\n",
+          result.model.type, result.threads, result.test.Name(), name,
+          fmt::format("{:.1f} M{}", share.per_token * 1e-6, unit), rate(share.reached_per_s, unit),
+          rate(share.limit_per_s, unit), rate(share.one_thread_limit_per_s, unit),
+          100 * share.OfLimit());
+    };
+    if (result.roofline->read) add("memory read", "B", *result.roofline->read);
+    if (result.roofline->int8) {
+      add("int8 " + result.roofline->instruction, "op", *result.roofline->int8);
+    }
+  }
+
   static std::string Line(const std::string& model, const std::string& size,
                           const std::string& parameters, const std::string& backend,
                           const std::string& threads, const std::string& test,
@@ -129,6 +74,8 @@ class MarkdownReport final : public BenchReport {
     return fmt::format("| {:<30} | {:>10} | {:>10} | {:<10} | {:>7} | {:>15} | {:>20} |\n", model,
                        size, parameters, backend, threads, test, speed);
   }
+
+  std::string roofline_rows_;  // a second table, so that the first stays llama-bench's
 };
 
 class JsonReport final : public BenchReport {
@@ -136,7 +83,7 @@ class JsonReport final : public BenchReport {
   std::string Begin() const override { return "[\n"; }
   std::string Row(const BenchResult& result) override {
     const std::string separator = row_count_++ == 0 ? "" : ",\n";
-    return separator + Record(result).dump(2);
+    return separator + BenchRecord(result).dump(2);
   }
   std::string End() const override { return "\n]\n"; }
 
@@ -147,7 +94,7 @@ class JsonReport final : public BenchReport {
 class JsonLinesReport final : public BenchReport {
  public:
   std::string Begin() const override { return ""; }
-  std::string Row(const BenchResult& result) override { return Record(result).dump() + "\n"; }
+  std::string Row(const BenchResult& result) override { return BenchRecord(result).dump() + "\n"; }
   std::string End() const override { return ""; }
 };
 
@@ -159,6 +106,8 @@ std::vector<double> BenchResult::TokensPerSecond() const {
   for (const uint64_t ns : samples) speeds.push_back(1e9 * tokens / static_cast<double>(ns));
   return speeds;
 }
+
+double BenchResult::MeanTokensPerSecond() const { return MeanAndSd(TokensPerSecond()).mean; }
 
 MeanSd MeanAndSd(const std::vector<double>& values) {
   if (values.empty()) return {};

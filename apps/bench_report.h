@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "bench_model.h"
 #include "bench_plan.h"
+#include "bench_roofline.h"
 
 namespace weir {
 
@@ -22,7 +24,10 @@ struct BenchResult {
   std::vector<uint64_t> samples;        // nanoseconds a repetition
   std::vector<uint64_t> depth_samples;  // the same for reading the depth before it
 
+  std::optional<Roofline> roofline;  // if asked for
+
   [[nodiscard]] std::vector<double> TokensPerSecond() const;  // of all sequences
+  [[nodiscard]] double MeanTokensPerSecond() const;
 };
 
 struct MeanSd {

@@ -155,6 +155,38 @@ TEST(BenchReport, JsonOfADecodeRowHasBatchedBenchsFields) {
   EXPECT_DOUBLE_EQ(json["avg_ts"], 16);
 }
 
+Roofline MakeRoofline() {
+  const MachineLimits limits{.one_thread = {.read_bytes_per_s = 10e9, .int8_ops_per_s = 1e12},
+                             .all_threads = {.read_bytes_per_s = 20e9, .int8_ops_per_s = 2e12},
+                             .instruction = "vpdpbusd"};
+  const ModelWork work{.dense_bytes = 100'000'000};
+  return HoldAgainst(limits, work, {.answer_tokens = 4}, 150);
+}
+
+TEST(BenchReport, RooflineIsASecondTable) {
+  BenchResult result = MakeResult();
+  result.test = {.answer_tokens = 4};
+  result.roofline = MakeRoofline();
+  const auto report = BenchReport::Create("md");
+  ASSERT_TRUE(report);
+  EXPECT_THAT((*report)->Row(result), HasSubstr("tg4"));
+  // 100 MB a token, 150 tokens a second: 15 of 20 GB/s.
+  EXPECT_THAT((*report)->End(),
+              HasSubstr("| memory read     |     100.0 MB |     15.0 GB/s |     20.0 GB/s |"
+                        "     10.0 GB/s |   75.0 % |\n"));
+}
+
+TEST(BenchReport, JsonHasTheRoofline) {
+  BenchResult result = MakeResult();
+  result.test = {.answer_tokens = 4};
+  result.roofline = MakeRoofline();
+  const auto report = BenchReport::Create("jsonl");
+  ASSERT_TRUE(report);
+  const auto json = nlohmann::json::parse((*report)->Row(result));
+  EXPECT_DOUBLE_EQ(json["roofline"]["read_bytes"]["of_limit"], 0.75);
+  EXPECT_FALSE(json["roofline"].contains("int8_ops"));
+}
+
 TEST(BenchReport, AnotherFormatIsRefused) { EXPECT_FALSE(BenchReport::Create("sql")); }
 
 }  // namespace
