@@ -2,19 +2,16 @@
 // (prefill), beside the bandwidth of plainly reading as many bytes in the same run. See README.md.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "base/aligned.h"
 #include "base/thread_pool.h"
-#include "quant/block_format.h"
 #include "quant/matmul.h"
-#include "simd/half.h"
+#include "random_data.h"
 #include "simd/isa.h"
 
 namespace weir {
@@ -26,41 +23,10 @@ struct Shape {
   uint32_t cols;
 };
 
-// Random codes; scales of about 0.01.
-PackedMatrix RandomWeights(const Shape& shape, ThreadPool& pool) {
-  std::mt19937_64 generator(1);
-  std::vector<std::byte> bytes(RowBytes(shape.type, shape.cols) * shape.rows);
-  for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
-    const uint64_t bits = generator();
-    std::copy_n(reinterpret_cast<const std::byte*>(&bits), 8, &bytes[at]);
-  }
-  const uint16_t half = FloatToHalf(0.01F);
-  const auto small = reinterpret_cast<const std::byte*>(&half);
-  const WeightTypeInfo& info = InfoOf(shape.type);
-  for (size_t at = 0; at < bytes.size(); at += info.block_bytes) {
-    if (!IsQuantized(shape.type)) {
-      bytes[at + info.block_bytes - 1] = std::byte{0x3c};  // around 0.01
-      continue;
-    }
-    const ScaleOffsets offsets = ScaleOffsetsOf(shape.type);
-    std::copy_n(small, 2, &bytes[at + offsets.scale]);
-    if (offsets.small != 192) std::copy_n(small, 2, &bytes[at + 2]);
-  }
-  return PackedMatrix::Pack({shape.type, shape.rows, shape.cols, bytes}, pool);
-}
-
-std::vector<float> RandomValues(size_t count) {
-  std::mt19937 generator(2);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(count);
-  for (float& value : values) value = normal(generator);
-  return values;
-}
-
 void MatMulRows(benchmark::State& state, Shape shape, uint32_t rows, uint32_t threads) {
   ThreadPool pool(threads);
-  const PackedMatrix weights = RandomWeights(shape, pool);
-  const auto values = RandomValues(static_cast<size_t>(rows) * shape.cols);
+  const PackedMatrix weights = bench::RandomWeights(shape.type, shape.rows, shape.cols, pool);
+  const auto values = bench::RandomValues(static_cast<size_t>(rows) * shape.cols, 2);
   std::vector<float> y(static_cast<size_t>(rows) * shape.rows);
   Activations x;
   for (auto _ : state) {
