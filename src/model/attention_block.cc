@@ -1,5 +1,7 @@
 #include "model/attention_block.h"
 
+#include <array>
+
 #include "simd/vector_ops.h"
 
 namespace weir {
@@ -58,9 +60,10 @@ void AttentionBlock::Project(const AttentionSpec& spec, const LayerWeights& weig
   values_.EnsureCount(rows * spec.kv_heads * spec.v_dim);
   mixed_.EnsureCount(rows * spec.q_heads * spec.v_dim);
   input_.Set(x, step.row_count(), config_.hidden);
-  MatMul(weights.q, input_, queries_.data(), weights.q.rows(), pool_);
-  MatMul(weights.k, input_, keys_.data(), weights.k.rows(), pool_);
-  MatMul(weights.v, input_, values_.data(), weights.v.rows(), pool_);
+  MatMul(std::array{MatMulOutput{&weights.q, queries_.data(), weights.q.rows()},
+                    MatMulOutput{&weights.k, keys_.data(), weights.k.rows()},
+                    MatMulOutput{&weights.v, values_.data(), weights.v.rows()}},
+         input_, pool_);
 }
 
 void AttentionBlock::NormTurnAndStore(const Step& step, const LayerConfig& layer,

@@ -1,6 +1,7 @@
 #include "model/feed_forward.h"
 
 #include <algorithm>
+#include <array>
 
 #include "model/rows.h"
 #include "simd/vector_ops.h"
@@ -24,8 +25,9 @@ void FeedForward::RunGated(const GatedWeights& weights, const float* x, uint32_t
   gate_.EnsureCount(size_t{rows} * inner);
   up_.EnsureCount(size_t{rows} * inner);
   input_.Set(x, rows, config_.hidden);
-  MatMul(weights.gate, input_, gate_.data(), inner, pool_);
-  MatMul(weights.up, input_, up_.data(), inner, pool_);
+  MatMul(std::array{MatMulOutput{&weights.gate, gate_.data(), inner},
+                    MatMulOutput{&weights.up, up_.data(), inner}},
+         input_, pool_);
   const auto activate = config_.activation == Activation::kSilu ? SiluMul : GeluTanhMul;
   ForRows(pool_, rows, [&](uint32_t row) {
     const auto gate = RowOf(gate_.data(), row, inner);

@@ -1,6 +1,7 @@
 #include "quant/matmul.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
@@ -9,20 +10,29 @@
 namespace weir {
 namespace {
 
-// Weight bytes that are worth handing to a thread (microseconds of reading).
-constexpr uint64_t kTaskBytes = 32 << 10;
+constexpr size_t kMostOutputs = 4;
+
+// A task: weight bytes times row blocks. At least some microseconds of work; else a fraction of a
+// thread's share, so that threads end together.
+constexpr uint64_t kLeastTaskBytes = 32 << 10;
+constexpr uint64_t kMostTaskBytes = 1 << 20;
+constexpr uint64_t kTasksPerThread = 8;
 
 // Runs `kernel`, through a copy where the group's 16 outputs do not all exist.
-void Multiply(void (*kernel)(const GroupProduct&), GroupProduct product, uint32_t outputs) {
-  if (outputs == kGroupRows) return kernel(product);
+void Multiply(void (*kernel)(const GroupProduct&), const GroupProduct& product, uint32_t outputs) {
+  if (outputs == kGroupRows) {
+    // Rows of y lie apart, mostly in no cache: asked for now, they are there when the sums are.
+    for (size_t m = 0; m < product.rows; ++m)
+      __builtin_prefetch(product.y + m * product.y_stride, 1);
+    return kernel(product);
+  }
   float copy[Activations::kRowBlock * kGroupRows];
-  float* const y = product.y;
-  const uint32_t y_stride = product.y_stride;
-  product.y = copy;
-  product.y_stride = kGroupRows;
-  kernel(product);
+  GroupProduct copied = product;
+  copied.y = copy;
+  copied.y_stride = kGroupRows;
+  kernel(copied);
   for (size_t m = 0; m < product.rows; ++m) {
-    std::memcpy(y + m * y_stride, copy + m * kGroupRows, outputs * sizeof(float));
+    std::memcpy(product.y + m * product.y_stride, copy + m * kGroupRows, outputs * sizeof(float));
   }
 }
 
@@ -38,7 +48,7 @@ void Activations::Set(const float* values, uint32_t rows, uint32_t cols) {
 void Activations::Quantize(ThreadPool& pool) {
   if (quantized_) return;
   WEIR_CHECK(cols_ % kBlockCols == 0);
-  blocks_.EnsureCount(static_cast<size_t>(rows_) * (cols_ / kBlockCols));
+  blocks_.EnsureCount(static_cast<size_t>(rows_) * (cols_ / kBlockCols) + kRowBlock);
   const MatMulKernels& kernels = ChosenMatMulKernels();
   pool.ParallelFor(row_block_count(), [&](uint32_t row_block, uint32_t) {
     const size_t first_row = static_cast<size_t>(row_block) * kRowBlock;
@@ -48,55 +58,100 @@ void Activations::Quantize(ThreadPool& pool) {
   quantized_ = true;
 }
 
-void MatMul(const PackedMatrix& weights, Activations& x, float* y, uint32_t y_stride,
-            ThreadPool& pool) {
-  WEIR_CHECK(x.cols() == weights.cols());
+namespace {
+
+// One of the products of a MatMul, cut into tasks of whole groups.
+struct ProductTasks {
+  MatMulOutput output;
+  uint64_t group_bytes = 0;
+  uint32_t group_count = 0;
+  uint32_t groups_per_task = 0;
+  uint32_t task_count = 0;
+  bool use_panel = false;
+};
+
+// All groups of one task times all rows of x. `panel`: this thread's scratch.
+void RunTask(const MatMulKernels& kernels, const ProductTasks& product, uint32_t task,
+             const Activations& x, PanelBlock* panel) {
+  const PackedMatrix& weights = *product.output.weights;
   const bool quantized = IsQuantized(weights.type());
-  if (quantized) x.Quantize(pool);
-  const MatMulKernels& kernels = ChosenMatMulKernels();
-  const uint64_t group_bytes = PackedLayoutOf(weights.type(), weights.cols()).group_bytes;
-  const uint32_t group_count = (weights.rows() + kGroupRows - 1) / kGroupRows;
-
-  // Spreading a group's bits out costs about one row block's work and spares it to each of them.
-  const bool use_panel = quantized && x.row_block_count() > 1;
-  const size_t panel_bytes = use_panel ? x.cols() / kBlockCols * sizeof(PanelBlock) : 0;
-  x.unpacked_.EnsureCount(panel_bytes * pool.thread_count());
-
-  const auto multiply_group = [&](uint32_t group, uint32_t thread) {
-    const std::byte* packed = weights.data() + group * group_bytes;
-    const std::byte* source = packed;
-    if (use_panel) {
-      std::byte* panel = x.unpacked_.data() + thread * panel_bytes;
-      kernels.unpack_panel(weights.type(), x.cols(), packed, reinterpret_cast<PanelBlock*>(panel));
-      source = panel;
+  const uint32_t begin = task * product.groups_per_task;
+  const uint32_t end = std::min(product.group_count, begin + product.groups_per_task);
+  if (product.use_panel && kernels.begin_panels != nullptr) kernels.begin_panels(weights.type());
+  for (uint32_t group = begin; group < end; ++group) {
+    const std::byte* source = weights.data() + group * product.group_bytes;
+    if (product.use_panel) {
+      kernels.unpack_panel(weights.type(), x.cols(), source, panel);
+      source = reinterpret_cast<const std::byte*>(panel);
     }
     const uint32_t first_output = group * kGroupRows;
     const uint32_t outputs = std::min(kGroupRows, weights.rows() - first_output);
     for (uint32_t row_block = 0; row_block < x.row_block_count(); ++row_block) {
       const size_t first_row = static_cast<size_t>(row_block) * Activations::kRowBlock;
-      Multiply(use_panel ? kernels.multiply_panel : kernels.multiply_packed,
+      Multiply(product.use_panel ? kernels.multiply_panel : kernels.multiply_packed,
                {.type = weights.type(),
                 .cols = x.cols(),
                 .weights = source,
                 .x = quantized ? x.BlocksOf(row_block) : nullptr,
                 .x_values = x.values() + first_row * x.cols(),
                 .rows = x.RowsOf(row_block),
-                .y = y + first_row * y_stride + first_output,
-                .y_stride = y_stride},
+                .y = product.output.y + first_row * product.output.y_stride + first_output,
+                .y_stride = product.output.y_stride},
                outputs);
     }
-  };
+  }
+  if (product.use_panel && kernels.end_panels != nullptr) kernels.end_panels();
+}
 
-  const uint64_t work_bytes = group_bytes * std::max(1U, x.row_block_count());
-  const auto groups_per_task =
-      static_cast<uint32_t>(std::max<uint64_t>(1, kTaskBytes / work_bytes));
-  const uint32_t tasks = (group_count + groups_per_task - 1) / groups_per_task;
-  pool.ParallelFor(tasks, [&](uint32_t task, uint32_t thread) {
-    const uint32_t end = std::min(group_count, (task + 1) * groups_per_task);
-    for (uint32_t group = task * groups_per_task; group < end; ++group) {
-      multiply_group(group, thread);
-    }
+ProductTasks SplitIntoTasks(const MatMulOutput& output, const Activations& x, uint32_t threads,
+                            uint32_t panel_from_rows) {
+  const PackedMatrix& weights = *output.weights;
+  ProductTasks product;
+  product.output = output;
+  product.group_bytes = PackedLayoutOf(weights.type(), weights.cols()).group_bytes;
+  product.group_count = (weights.rows() + kGroupRows - 1) / kGroupRows;
+  // Spreading a group's bits out costs about one row block's work and spares it to each of them.
+  product.use_panel = IsQuantized(weights.type()) && x.rows() >= panel_from_rows;
+  // Long runs of weights for one row, which is bound by reading them in order.
+  const uint64_t work_bytes = product.group_bytes * std::max(1U, x.row_block_count());
+  const uint64_t share = work_bytes * product.group_count / (uint64_t{threads} * kTasksPerThread);
+  const uint64_t task_bytes = std::clamp(share, kLeastTaskBytes, kMostTaskBytes);
+  product.groups_per_task = static_cast<uint32_t>(std::max<uint64_t>(1, task_bytes / work_bytes));
+  product.task_count =
+      (product.group_count + product.groups_per_task - 1) / product.groups_per_task;
+  return product;
+}
+
+}  // namespace
+
+void MatMul(std::span<const MatMulOutput> outputs, Activations& x, ThreadPool& pool) {
+  WEIR_CHECK(outputs.size() <= kMostOutputs);
+  const MatMulKernels& kernels = ChosenMatMulKernels();
+  std::array<ProductTasks, kMostOutputs> products;
+  uint32_t task_count = 0;
+  bool quantized = false;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    WEIR_CHECK(x.cols() == outputs[i].weights->cols());
+    products[i] = SplitIntoTasks(outputs[i], x, pool.thread_count(), kernels.panel_from_rows);
+    task_count += products[i].task_count;
+    quantized |= IsQuantized(outputs[i].weights->type());
+  }
+  if (quantized) x.Quantize(pool);
+  const size_t panel_bytes = quantized ? x.cols() / kBlockCols * sizeof(PanelBlock) : 0;
+  x.panels_.EnsureCount(panel_bytes * pool.thread_count());
+
+  pool.ParallelFor(task_count, [&](uint32_t task, uint32_t thread) {
+    size_t product = 0;
+    for (; task >= products[product].task_count; ++product) task -= products[product].task_count;
+    std::byte* panel = x.panels_.data() + thread * panel_bytes;
+    RunTask(kernels, products[product], task, x, reinterpret_cast<PanelBlock*>(panel));
   });
+}
+
+void MatMul(const PackedMatrix& weights, Activations& x, float* y, uint32_t y_stride,
+            ThreadPool& pool) {
+  const MatMulOutput output{&weights, y, y_stride};
+  MatMul({&output, 1}, x, pool);
 }
 
 }  // namespace weir

@@ -30,6 +30,8 @@ struct MatrixView {
   std::span<const std::byte> bytes;
 };
 
+struct MatMulOutput;
+
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -74,7 +76,7 @@ static_assert(sizeof(ActivationBlock) == 48);
 class Activations {
  public:
   // Rows that lie interleaved and are multiplied together; the last row block may have fewer.
-  static constexpr uint32_t kRowBlock = 8;
+  static constexpr uint32_t kRowBlock = 16;
 
   // Refers to `values` [rows, cols], row-major, which must stay until the last MatMul. Reuses its
   // own buffers: no allocation once the largest shape was seen.
@@ -92,24 +94,33 @@ class Activations {
     const uint32_t left = rows_ - row_block * kRowBlock;
     return left < kRowBlock ? left : kRowBlock;
   }
-  // The row block's codes, once quantised: [cols / 32][RowsOf(row_block)].
+  // The row block's codes, once quantised: [cols / 32][RowsOf(row_block)]. As many blocks as make
+  // kRowBlock rows may be read past the last one.
   [[nodiscard]] const ActivationBlock* BlocksOf(uint32_t row_block) const {
     return blocks_.data() + static_cast<size_t>(row_block) * kRowBlock * (cols_ / 32);
   }
 
  private:
-  friend void MatMul(const PackedMatrix&, Activations&, float*, uint32_t, ThreadPool&);
+  friend void MatMul(std::span<const MatMulOutput>, Activations&, ThreadPool&);
 
   const float* values_ = nullptr;
   uint32_t rows_ = 0;
   uint32_t cols_ = 0;
   bool quantized_ = false;
   AlignedArray<ActivationBlock> blocks_;
-  AlignedArray<std::byte> unpacked_;  // MatMul's scratch: one group of weights a thread
+  AlignedArray<std::byte> panels_;  // MatMul's scratch: one group of weights a thread
 };
 
-// y [x.rows(), y_stride], of which the first weights.rows() of each row are overwritten.
-// Requires x.cols() == weights.cols().
+// y [x.rows(), y_stride], of which the first weights->rows() of each row are overwritten.
+struct MatMulOutput {
+  const PackedMatrix* weights = nullptr;
+  float* y = nullptr;
+  uint32_t y_stride = 0;
+};
+
+// All products of one input (q, k, v; gate, up), at most 4, in one parallel loop. Requires
+// x.cols() == weights->cols() for each.
+void MatMul(std::span<const MatMulOutput> outputs, Activations& x, ThreadPool& pool);
 void MatMul(const PackedMatrix& weights, Activations& x, float* y, uint32_t y_stride,
             ThreadPool& pool);
 

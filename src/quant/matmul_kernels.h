@@ -34,14 +34,21 @@ struct GroupProduct {
 // The functions of one ISA path.
 struct MatMulKernels {
   void (*multiply_packed)(const GroupProduct& product);
-  void (*multiply_panel)(const GroupProduct& product);  // quantised types only
-  // One packed group to [cols / 32] blocks. Quantised types only.
+  // For quantised types: a group spread out once, then multiplied by every row block. Between
+  // begin_panels and end_panels on the same thread, if there are such.
+  void (*multiply_panel)(const GroupProduct& product);
+  // One packed group to [cols / 32] blocks, as this path's multiply_panel wants them.
   void (*unpack_panel)(WeightType type, uint32_t cols, const std::byte* group, PanelBlock* panel);
+  uint32_t panel_from_rows;               // activation rows from which panels pay
+  void (*begin_panels)(WeightType type);  // null: nothing to do
+  void (*end_panels)();
   // `rows` rows of `cols` values to [cols / 32][rows] blocks.
   void (*quantize)(const float* values, uint32_t rows, uint32_t cols, ActivationBlock* out);
 };
 
 [[nodiscard]] const MatMulKernels& ScalarMatMulKernels();
+[[nodiscard]] const MatMulKernels& Avx512MatMulKernels();
+[[nodiscard]] const MatMulKernels& AmxMatMulKernels();
 [[nodiscard]] const MatMulKernels& ChosenMatMulKernels();  // by ChosenIsa()
 
 }  // namespace weir

@@ -205,6 +205,9 @@ const MatMulKernels& ScalarMatMulKernels() {
       .multiply_packed = MultiplyPacked,
       .multiply_panel = MultiplyPanel,
       .unpack_panel = UnpackPanel,
+      .panel_from_rows = 9,
+      .begin_panels = nullptr,
+      .end_panels = nullptr,
       .quantize = Quantize,
   };
   return kernels;

@@ -195,7 +195,7 @@ TEST_P(MatMulOf, EveryIsaHasTheScalarBits) {
     for (const uint32_t outputs : {1, 16, 33}) {
       const Matrix matrix = RandomMatrix(GetParam(), outputs, cols, outputs);
       const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
-      for (const uint32_t rows : {1, 2, 6, 11}) {
+      for (const uint32_t rows : {1, 2, 6, 11, 16, 37}) {
         auto values = RandomValues(static_cast<size_t>(rows) * cols, 6);
         values[0] *= 1e30F;  // one block of huge values
         for (size_t i = cols; i < std::min<size_t>(values.size(), cols + 32); ++i) {
@@ -348,11 +348,11 @@ TEST(Activations, RowBlocksFollowEachOther) {
   Activations x;
   x.Set(values.data(), 19, 64);
   x.Quantize(pool);
-  ASSERT_EQ(x.row_block_count(), 3U);
-  EXPECT_EQ(x.RowsOf(2), 3U);
+  ASSERT_EQ(x.row_block_count(), 2U);
+  EXPECT_EQ(x.RowsOf(1), 3U);
   for (uint32_t row = 0; row < 19; ++row) {
-    const uint32_t rows = x.RowsOf(row / 8);
-    const ActivationBlock& second = x.BlocksOf(row / 8)[rows + row % 8];
+    const uint32_t rows = x.RowsOf(row / 16);
+    const ActivationBlock& second = x.BlocksOf(row / 16)[rows + row % 16];
     EXPECT_EQ(second.scale, static_cast<float>(row) / 127.0F) << row;
   }
 }

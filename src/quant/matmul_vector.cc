@@ -292,6 +292,9 @@ const MatMulKernels& Kernels() {
       .multiply_packed = MultiplyPacked,
       .multiply_panel = MultiplyPanel,
       .unpack_panel = UnpackPanel,
+      .panel_from_rows = 9,
+      .begin_panels = nullptr,
+      .end_panels = nullptr,
       .quantize = Quantize,
   };
   return kernels;
@@ -304,7 +307,16 @@ WEIR_AFTER_VECTOR_NAMESPACE();
 #if HWY_ONCE
 namespace weir {
 
-const MatMulKernels& ChosenMatMulKernels() { return WEIR_CHOOSE(ScalarMatMulKernels, Kernels)(); }
+#if defined(__x86_64__)
+const MatMulKernels& Avx512MatMulKernels() { return N_AVX3::Kernels(); }
+#endif
+
+const MatMulKernels& ChosenMatMulKernels() {
+#if defined(__x86_64__)
+  if (ChosenIsa() == Isa::kAmx) return AmxMatMulKernels();
+#endif
+  return WEIR_CHOOSE(ScalarMatMulKernels, Kernels)();
+}
 
 }  // namespace weir
 #endif  // HWY_ONCE

@@ -35,7 +35,7 @@ constexpr size_t kParts = kGroupRows / kLanes;
 // How far ahead of the arithmetic one activation row reads weights. Provisional: from single runs
 // on a noisy shared machine (2026-11, Sapphire Rapids, 1 core, Q4_0 in L3) that gave some 10 GB/s
 // without, 16 to 25 with 8 to 12 KiB. Measure again (bench/kernels) before relying on it.
-constexpr size_t kPrefetchBytes = 12 << 10;
+constexpr size_t kPrefetchBytes = 8 << 10;
 
 HWY_INLINE VF LoadHalves(const std::byte* halves) {
   const hn::Rebind<hwy::float16_t, decltype(df)> df16;

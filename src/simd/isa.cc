@@ -1,10 +1,13 @@
 #include "simd/isa.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
+#include "simd/amx.h"
 #include "simd/foreach_isa-inl.h"
 //
 #include "hwy/highway.h"
@@ -12,24 +15,39 @@
 namespace weir {
 namespace {
 
-constexpr std::array kIsas = {Isa::kScalar, Isa::kAvx2, Isa::kAvx512};
-constexpr std::array<std::string_view, 3> kNames = {"scalar", "avx2", "avx512"};
+struct Named {
+  Isa isa;
+  std::string_view name;
+};
+constexpr std::array<Named, 4> kIsas = {
+    {{Isa::kScalar, "scalar"}, {Isa::kAvx2, "avx2"}, {Isa::kAvx512, "avx512"}, {Isa::kAmx, "amx"}}};
 constexpr uint8_t kUndecided = 255;
 
 std::atomic<uint8_t> chosen_isa{kUndecided};
 
-size_t CountSupported() {
+bool CpuHas(Isa isa) {
+  if (isa == Isa::kScalar) return true;
 #if defined(__x86_64__)
   const int64_t targets = hwy::SupportedTargets();
-  if ((targets & HWY_AVX2) == 0) return 1;
-  if ((targets & HWY_AVX3) == 0 || !__builtin_cpu_supports("avx512vnni")) return 2;
-  return 3;
-#else
-  return 1;
+  const bool has_avx512 = (targets & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512vnni");
+  switch (isa) {
+    case Isa::kScalar:
+      return true;
+    case Isa::kAvx2:
+      return (targets & HWY_AVX2) != 0;
+    case Isa::kAvx512:
+      return has_avx512;
+    case Isa::kAmx:
+      return has_avx512 && EnableAmx();
+  }
 #endif
+  return false;
 }
 
-bool IsSupported(Isa isa) { return static_cast<size_t>(isa) < SupportedIsas().size(); }
+bool IsSupported(Isa isa) {
+  const auto supported = SupportedIsas();
+  return std::find(supported.begin(), supported.end(), isa) != supported.end();
+}
 
 Isa Default() {
   const Isa fastest = SupportedIsas().back();
@@ -43,18 +61,29 @@ Isa Default() {
 
 }  // namespace
 
-std::string_view NameOf(Isa isa) { return kNames[static_cast<size_t>(isa)]; }
+std::string_view NameOf(Isa isa) {
+  for (const Named& known : kIsas) {
+    if (known.isa == isa) return known.name;
+  }
+  return "";
+}
 
 std::optional<Isa> IsaFromName(std::string_view name) {
-  for (const Isa isa : kIsas) {
-    if (name == NameOf(isa)) return isa;
+  for (const Named& known : kIsas) {
+    if (known.name == name) return known.isa;
   }
   return std::nullopt;
 }
 
 std::span<const Isa> SupportedIsas() {
-  static const size_t count = CountSupported();
-  return std::span(kIsas).first(count);
+  static const std::vector<Isa> supported = [] {
+    std::vector<Isa> isas;
+    for (const Named& known : kIsas) {
+      if (CpuHas(known.isa)) isas.push_back(known.isa);
+    }
+    return isas;
+  }();
+  return supported;
 }
 
 Isa ChosenIsa() {
