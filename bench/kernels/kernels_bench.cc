@@ -71,8 +71,9 @@ void PackMatrix(benchmark::State& state, Shape shape, uint32_t threads) {
   ThreadPool pool(threads);
   const std::vector<std::byte> bytes(RowBytes(shape.type, shape.cols) * shape.rows);
   for (auto _ : state) {
+    Arena arena;
     benchmark::DoNotOptimize(
-        PackedMatrix::Pack({shape.type, shape.rows, shape.cols, bytes}, pool).data());
+        PackedMatrix::Pack({shape.type, shape.rows, shape.cols, bytes}, pool, arena).data());
   }
   state.counters["GB/s"] = benchmark::Counter(
       static_cast<double>(state.iterations()) * static_cast<double>(bytes.size()) * 1e-9,

@@ -61,7 +61,8 @@ inline PackedMatrix RandomWeights(WeightType type, uint32_t rows, uint32_t cols,
     std::copy_n(small, 2, &bytes[at + offsets.scale]);
     if (offsets.small != 192) std::copy_n(small, 2, &bytes[at + 2]);
   }
-  return PackedMatrix::Pack({type, rows, cols, bytes}, pool);
+  Arena arena;
+  return PackedMatrix::Pack({type, rows, cols, bytes}, pool, arena);
 }
 
 }  // namespace weir::bench

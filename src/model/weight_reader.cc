@@ -55,7 +55,7 @@ void WeightReader::Report(uint64_t bytes) {
 }
 
 PackedMatrix WeightReader::Pack(const MatrixView& matrix) {
-  auto packed = PackedMatrix::Pack(matrix, pool_, [this](uint64_t bytes) {
+  auto packed = PackedMatrix::Pack(matrix, pool_, arena_, [this](uint64_t bytes) {
     file_.DropPages();
     Report(bytes_done_ + bytes);
   });

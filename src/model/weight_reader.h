@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/arena.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "model/gguf.h"
@@ -49,6 +50,7 @@ class WeightReader {
 
   const GgufFile& file_;
   ThreadPool& pool_;
+  Arena arena_;
   const std::function<void(double)>& progress_;
   std::unordered_set<const GgufTensor*> taken_;
   uint64_t bytes_total_ = 0;

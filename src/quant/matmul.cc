@@ -12,11 +12,12 @@ namespace {
 
 constexpr size_t kMostOutputs = 4;
 
-// A task: weight bytes times row blocks. At least some microseconds of work; else a fraction of a
-// thread's share, so that threads end together.
+// A task is a fraction of a thread's share, so that threads end together, but at least some
+// microseconds of reading, and no more panels than fit in the second-level cache.
 constexpr uint64_t kLeastTaskBytes = 32 << 10;
 constexpr uint64_t kMostTaskBytes = 1 << 20;
-constexpr uint64_t kTasksPerThread = 8;
+constexpr uint32_t kTasksPerThread = 6;
+constexpr uint32_t kPanelsAtOnce = 4;
 
 // Runs `kernel`, through a copy where the group's 16 outputs do not all exist.
 void Multiply(void (*kernel)(const GroupProduct&), const GroupProduct& product, uint32_t outputs) {
@@ -70,37 +71,55 @@ struct ProductTasks {
   bool use_panel = false;
 };
 
-// All groups of one task times all rows of x. `panel`: this thread's scratch.
-void RunTask(const MatMulKernels& kernels, const ProductTasks& product, uint32_t task,
-             const Activations& x, PanelBlock* panel) {
+// One group, packed or as a panel, times one row block.
+void MultiplyGroup(const MatMulKernels& kernels, const ProductTasks& product, uint32_t group,
+                   const std::byte* source, const Activations& x, uint32_t row_block) {
   const PackedMatrix& weights = *product.output.weights;
-  const bool quantized = IsQuantized(weights.type());
+  const uint32_t first_output = group * kGroupRows;
+  const size_t first_row = static_cast<size_t>(row_block) * Activations::kRowBlock;
+  Multiply(product.use_panel ? kernels.multiply_panel : kernels.multiply_packed,
+           {.type = weights.type(),
+            .cols = x.cols(),
+            .weights = source,
+            .x = IsQuantized(weights.type()) ? x.BlocksOf(row_block) : nullptr,
+            .x_values = x.values() + first_row * x.cols(),
+            .rows = x.RowsOf(row_block),
+            .y = product.output.y + first_row * product.output.y_stride + first_output,
+            .y_stride = product.output.y_stride},
+           std::min(kGroupRows, weights.rows() - first_output));
+}
+
+// All groups of one task times all rows of x. `panels`: this thread's scratch.
+void RunTask(const MatMulKernels& kernels, const ProductTasks& product, uint32_t task,
+             const Activations& x, PanelBlock* panels) {
+  const PackedMatrix& weights = *product.output.weights;
   const uint32_t begin = task * product.groups_per_task;
   const uint32_t end = std::min(product.group_count, begin + product.groups_per_task);
-  if (product.use_panel && kernels.begin_panels != nullptr) kernels.begin_panels(weights.type());
-  for (uint32_t group = begin; group < end; ++group) {
-    const std::byte* source = weights.data() + group * product.group_bytes;
-    if (product.use_panel) {
-      kernels.unpack_panel(weights.type(), x.cols(), source, panel);
-      source = reinterpret_cast<const std::byte*>(panel);
+  const auto packed = [&](uint32_t group) { return weights.data() + group * product.group_bytes; };
+  if (!product.use_panel) {
+    for (uint32_t group = begin; group < end; ++group) {
+      for (uint32_t row_block = 0; row_block < x.row_block_count(); ++row_block) {
+        MultiplyGroup(kernels, product, group, packed(group), x, row_block);
+      }
     }
-    const uint32_t first_output = group * kGroupRows;
-    const uint32_t outputs = std::min(kGroupRows, weights.rows() - first_output);
-    for (uint32_t row_block = 0; row_block < x.row_block_count(); ++row_block) {
-      const size_t first_row = static_cast<size_t>(row_block) * Activations::kRowBlock;
-      Multiply(product.use_panel ? kernels.multiply_panel : kernels.multiply_packed,
-               {.type = weights.type(),
-                .cols = x.cols(),
-                .weights = source,
-                .x = quantized ? x.BlocksOf(row_block) : nullptr,
-                .x_values = x.values() + first_row * x.cols(),
-                .rows = x.RowsOf(row_block),
-                .y = product.output.y + first_row * product.output.y_stride + first_output,
-                .y_stride = product.output.y_stride},
-               outputs);
+    return;
+  }
+  // Panels stay in the second-level cache, a row block in the first while it meets them all, and a
+  // row of y gets their outputs side by side.
+  const size_t panel_blocks = x.cols() / kBlockCols;
+  for (uint32_t group = begin; group < end; ++group) {
+    kernels.unpack_panel(weights.type(), x.cols(), packed(group),
+                         panels + (group - begin) * panel_blocks);
+  }
+  if (kernels.begin_panels != nullptr) kernels.begin_panels(weights.type());
+  for (uint32_t row_block = 0; row_block < x.row_block_count(); ++row_block) {
+    for (uint32_t group = begin; group < end; ++group) {
+      const PanelBlock* panel = panels + (group - begin) * panel_blocks;
+      MultiplyGroup(kernels, product, group, reinterpret_cast<const std::byte*>(panel), x,
+                    row_block);
     }
   }
-  if (product.use_panel && kernels.end_panels != nullptr) kernels.end_panels();
+  if (kernels.end_panels != nullptr) kernels.end_panels();
 }
 
 ProductTasks SplitIntoTasks(const MatMulOutput& output, const Activations& x, uint32_t threads,
@@ -112,11 +131,15 @@ ProductTasks SplitIntoTasks(const MatMulOutput& output, const Activations& x, ui
   product.group_count = (weights.rows() + kGroupRows - 1) / kGroupRows;
   // Spreading a group's bits out costs about one row block's work and spares it to each of them.
   product.use_panel = IsQuantized(weights.type()) && x.rows() >= panel_from_rows;
-  // Long runs of weights for one row, which is bound by reading them in order.
-  const uint64_t work_bytes = product.group_bytes * std::max(1U, x.row_block_count());
-  const uint64_t share = work_bytes * product.group_count / (uint64_t{threads} * kTasksPerThread);
-  const uint64_t task_bytes = std::clamp(share, kLeastTaskBytes, kMostTaskBytes);
-  product.groups_per_task = static_cast<uint32_t>(std::max<uint64_t>(1, task_bytes / work_bytes));
+  if (product.use_panel) {
+    product.groups_per_task =
+        std::clamp(product.group_count / (threads * kTasksPerThread), 1U, kPanelsAtOnce);
+  } else {
+    // Long runs of weights: one row is bound by reading them in order.
+    const uint64_t share = product.group_bytes * product.group_count / (threads * kTasksPerThread);
+    const uint64_t task_bytes = std::clamp<uint64_t>(share, kLeastTaskBytes, kMostTaskBytes);
+    product.groups_per_task = static_cast<uint32_t>((task_bytes - 1) / product.group_bytes + 1);
+  }
   product.task_count =
       (product.group_count + product.groups_per_task - 1) / product.groups_per_task;
   return product;
@@ -137,7 +160,8 @@ void MatMul(std::span<const MatMulOutput> outputs, Activations& x, ThreadPool& p
     quantized |= IsQuantized(outputs[i].weights->type());
   }
   if (quantized) x.Quantize(pool);
-  const size_t panel_bytes = quantized ? x.cols() / kBlockCols * sizeof(PanelBlock) : 0;
+  const size_t panel_bytes =
+      quantized ? kPanelsAtOnce * (x.cols() / kBlockCols) * sizeof(PanelBlock) : 0;
   x.panels_.EnsureCount(panel_bytes * pool.thread_count());
 
   pool.ParallelFor(task_count, [&](uint32_t task, uint32_t thread) {

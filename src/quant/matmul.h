@@ -7,7 +7,7 @@
 // exact (the same on every ISA); blocks are added in f32 in ascending order with written FMAs. F32,
 // F16 and BF16 weights multiply f32 activations.
 //
-// Ownership: PackedMatrix owns its bytes and needs the GGUF mapping no more.
+// Ownership: PackedMatrix keeps its bytes, cut from an arena, and needs the GGUF mapping no more.
 // Threads: MatMul() splits output rows over the pool; a PackedMatrix is immutable.
 #pragma once
 
@@ -17,6 +17,7 @@
 #include <span>
 
 #include "base/aligned.h"
+#include "base/arena.h"
 #include "base/thread_pool.h"
 #include "quant/weight_type.h"
 
@@ -38,7 +39,7 @@ class PackedMatrix {
   // Requires cols % block_elements == 0 (the GGUF reader checks it). `on_slab`, if any, is called
   // from time to time with the bytes of `matrix` read so far; they are not read again.
   using OnSlab = std::function<void(uint64_t bytes_done)>;
-  static PackedMatrix Pack(const MatrixView& matrix, ThreadPool& pool,
+  static PackedMatrix Pack(const MatrixView& matrix, ThreadPool& pool, Arena& arena,
                            const OnSlab& on_slab = nullptr);
 
   // The row's weights, as DequantizeRow() gave them before packing, bit for bit.
@@ -54,7 +55,7 @@ class PackedMatrix {
   WeightType type_ = WeightType::kF32;
   uint32_t rows_ = 0;
   uint32_t cols_ = 0;
-  AlignedBytes data_;
+  ArenaBlock data_;
 };
 
 // 32 consecutive activations of one row as int8 codes.
@@ -108,7 +109,7 @@ class Activations {
   uint32_t cols_ = 0;
   bool quantized_ = false;
   AlignedArray<ActivationBlock> blocks_;
-  AlignedArray<std::byte> panels_;  // MatMul's scratch: one group of weights a thread
+  AlignedArray<std::byte> panels_;  // MatMul's scratch: a task's panels, by thread
 };
 
 // y [x.rows(), y_stride], of which the first weights->rows() of each row are overwritten.

@@ -69,6 +69,11 @@ Matrix RandomMatrix(WeightType type, uint32_t rows, uint32_t cols, uint32_t seed
   return matrix;
 }
 
+PackedMatrix Pack(const MatrixView& matrix, ThreadPool& pool) {
+  Arena arena;
+  return PackedMatrix::Pack(matrix, pool, arena);
+}
+
 std::vector<float> RandomValues(size_t count, uint32_t seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
@@ -143,7 +148,7 @@ TEST_P(MatMulOf, StaysWithinTheBoundOfAnF64Reference) {
     const Matrix matrix = RandomMatrix(GetParam(), 19, cols, cols);
     const auto values = RandomValues(static_cast<size_t>(3) * cols, 5);
     const auto seen = AsSeen(GetParam(), values);
-    const auto y = Multiply(PackedMatrix::Pack(matrix.view(), pool_), values, 3, pool_);
+    const auto y = Multiply(Pack(matrix.view(), pool_), values, 3, pool_);
     std::vector<float> weights(cols);
     for (size_t row = 0; row < matrix.rows; ++row) {
       DequantizeRow(matrix.type, matrix.Row(row), weights);
@@ -167,7 +172,7 @@ TEST_P(MatMulOf, ARowHasTheSameBitsAloneAndInABatchAndOnAnyThreads) {
   const IsaGuard guard;
   const uint32_t cols = Columns()[Columns().size() - 2];
   const Matrix matrix = RandomMatrix(GetParam(), 35, cols, 3);
-  const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
+  const PackedMatrix packed = Pack(matrix.view(), pool_);
   const uint32_t rows = 29;
   const auto values = RandomValues(static_cast<size_t>(rows) * cols, 4);
   for (const Isa isa : SupportedIsas()) {
@@ -194,7 +199,7 @@ TEST_P(MatMulOf, EveryIsaHasTheScalarBits) {
   for (const uint32_t cols : Columns()) {
     for (const uint32_t outputs : {1, 16, 33}) {
       const Matrix matrix = RandomMatrix(GetParam(), outputs, cols, outputs);
-      const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
+      const PackedMatrix packed = Pack(matrix.view(), pool_);
       for (const uint32_t rows : {1, 2, 6, 11, 16, 37}) {
         auto values = RandomValues(static_cast<size_t>(rows) * cols, 6);
         values[0] *= 1e30F;  // one block of huge values
@@ -228,7 +233,7 @@ TEST_P(QuantizedMatMulOf, ExtremeCodesDoNotSaturate) {
         StoreHalf(&matrix.bytes[at + ScaleOffsetsOf(matrix.type).addend], 0.0F);
       }
     }
-    const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
+    const PackedMatrix packed = Pack(matrix.view(), pool_);
     std::vector<float> weights(cols);
     DequantizeRow(matrix.type, matrix.Row(0), weights);
     for (const float sign : {1.0F, -1.0F}) {
@@ -248,8 +253,7 @@ TEST_P(QuantizedMatMulOf, ExtremeCodesDoNotSaturate) {
 TEST_P(MatMulOf, ZeroActivationsGiveZeroAndNonFiniteOnesGiveNaN) {
   const IsaGuard guard;
   const uint32_t cols = Columns().front();
-  const PackedMatrix packed =
-      PackedMatrix::Pack(RandomMatrix(GetParam(), 16, cols, 1).view(), pool_);
+  const PackedMatrix packed = Pack(RandomMatrix(GetParam(), 16, cols, 1).view(), pool_);
   for (const Isa isa : SupportedIsas()) {
     ASSERT_TRUE(ForceIsa(isa));
     std::vector<float> values(cols, 0.0F);
@@ -269,7 +273,7 @@ TEST_P(MatMulOf, AnyBytesOfAHostileFilePackAndMultiply) {
   for (const uint8_t fill : {0xff, 0x7c, 0x7f}) {  // NaN and infinite scales among them
     Matrix matrix = RandomMatrix(GetParam(), 17, cols, 1);
     std::fill(matrix.bytes.begin(), matrix.bytes.end(), static_cast<std::byte>(fill));
-    const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
+    const PackedMatrix packed = Pack(matrix.view(), pool_);
     const auto values = RandomValues(static_cast<size_t>(cols) * 9, 2);
     for (const Isa isa : SupportedIsas()) {
       ASSERT_TRUE(ForceIsa(isa));
@@ -281,7 +285,7 @@ TEST_P(MatMulOf, AnyBytesOfAHostileFilePackAndMultiply) {
 TEST_P(MatMulOf, PackingTakesTheBytesOfTheFile) {
   const uint32_t cols = Columns().back();
   const Matrix matrix = RandomMatrix(GetParam(), 64, cols, 1);
-  const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool_);
+  const PackedMatrix packed = Pack(matrix.view(), pool_);
   EXPECT_GE(packed.bytes(), matrix.bytes.size());
   EXPECT_LE(packed.bytes(), matrix.bytes.size() * 101 / 100);
 }
@@ -289,7 +293,7 @@ TEST_P(MatMulOf, PackingTakesTheBytesOfTheFile) {
 TEST_P(MatMulOf, ARowUnpacksToWhatItWasBefore) {
   const Matrix matrix = RandomMatrix(GetParam(), 37, 512, 11);
   ThreadPool pool(1);
-  const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool);
+  const PackedMatrix packed = Pack(matrix.view(), pool);
   std::vector<float> expected(matrix.cols);
   std::vector<float> row(matrix.cols);
   for (uint32_t i = 0; i < matrix.rows; ++i) {
@@ -303,8 +307,9 @@ TEST(PackedMatrix, ReportsTheBytesItHasDoneWith) {
   const Matrix matrix = RandomMatrix(WeightType::kF32, 6000, 512, 12);  // 12 MB
   ThreadPool pool(2);
   std::vector<uint64_t> reports;
-  const PackedMatrix packed =
-      PackedMatrix::Pack(matrix.view(), pool, [&](uint64_t done) { reports.push_back(done); });
+  Arena arena;
+  const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool, arena,
+                                                 [&](uint64_t done) { reports.push_back(done); });
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_LT(reports[0], reports[1]);
   EXPECT_EQ(reports[1], matrix.bytes.size());
@@ -360,7 +365,7 @@ TEST(Activations, RowBlocksFollowEachOther) {
 TEST(MatMul, WritesOnlyItsOutputsOfAWiderRow) {
   ThreadPool pool(1);
   const Matrix matrix = RandomMatrix(WeightType::kQ8_0, 19, 32, 1);
-  const PackedMatrix packed = PackedMatrix::Pack(matrix.view(), pool);
+  const PackedMatrix packed = Pack(matrix.view(), pool);
   const auto values = RandomValues(10 * 32, 1);
   Activations x;
   x.Set(values.data(), 10, 32);

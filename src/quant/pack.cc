@@ -145,7 +145,8 @@ PackedLayout PackedLayoutOf(WeightType type, uint32_t cols) {
   return layout;
 }
 
-PackedMatrix PackedMatrix::Pack(const MatrixView& matrix, ThreadPool& pool, const OnSlab& on_slab) {
+PackedMatrix PackedMatrix::Pack(const MatrixView& matrix, ThreadPool& pool, Arena& arena,
+                                const OnSlab& on_slab) {
   const uint64_t row_bytes = RowBytes(matrix.type, matrix.cols);
   WEIR_CHECK(matrix.bytes.size() == row_bytes * matrix.rows);
   const PackedLayout layout = PackedLayoutOf(matrix.type, matrix.cols);
@@ -155,7 +156,7 @@ PackedMatrix PackedMatrix::Pack(const MatrixView& matrix, ThreadPool& pool, cons
   packed.type_ = matrix.type;
   packed.rows_ = matrix.rows;
   packed.cols_ = matrix.cols;
-  packed.data_ = AlignedBytes(layout.group_bytes * groups);
+  packed.data_ = arena.Take(layout.group_bytes * groups);
   const auto pack_group = [&](uint32_t group) {
     const uint32_t first_row = group * kGroupRows;
     const uint32_t rows_left = matrix.rows - first_row;
