@@ -1,6 +1,7 @@
 // The program's log: lines on standard error, through spdlog.
 //
-// Never holds prompt or answer text. Threads: any, once SetUpLog() has returned.
+// Never holds prompt or answer text. Never waits for a reader: lines that a full pipe has no room
+// for are dropped, and counted in the next that has. Threads: any, once SetUpLog() has returned.
 #pragma once
 
 #include <cstdint>
