@@ -1,6 +1,8 @@
 #include "server/routes.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -36,9 +38,24 @@ std::string PercentDecode(std::string_view text) {
   return out;
 }
 
+// A whole URI (absolute-form, RFC 9112 section 3.2.2) without its scheme and authority.
+std::string_view WithoutAuthority(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    const std::string_view begin = target.substr(0, scheme.size());
+    if (!std::equal(begin.begin(), begin.end(), scheme.begin(), scheme.end(),
+                    [](char a, char b) { return std::tolower(static_cast<uint8_t>(a)) == b; })) {
+      continue;
+    }
+    target.remove_prefix(scheme.size());
+    return target.substr(std::min(target.find_first_of("/?#"), target.size()));
+  }
+  return target;
+}
+
 }  // namespace
 
 Target FindTarget(std::string_view target) {
+  target = WithoutAuthority(target);
   const std::string_view path = target.substr(0, target.find_first_of("?#"));
   for (const auto& [known, route] : kPaths) {
     if (path == known) return {route, {}};

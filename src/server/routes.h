@@ -24,7 +24,7 @@ struct Target {
   std::string name;  // kModel: percent-decoded
 };
 
-// `target` as in the request line; a query is ignored.
+// `target` as in the request line: a path or a whole URI; host and query are ignored.
 [[nodiscard]] Target FindTarget(std::string_view target);
 
 // POST, or GET and HEAD; OPTIONS always.

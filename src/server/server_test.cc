@@ -274,6 +274,18 @@ TEST_F(ServerTest, HeadAndOptionsAreAnsweredWithoutABody) {
   EXPECT_THAT(client.Response(), HasSubstr(R"("id":"tiny")"));
 }
 
+TEST_F(ServerTest, ATargetMayBeAWholeUri) {
+  Client client = Connect();
+  for (const char* target : {"http://x/health", "HTTP://x:80/health?a=b", "https://x/health"}) {
+    client.Get(target);
+    EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200")) << target;
+  }
+  for (const char* target : {"http://x", "http://health", "ftp://x/health"}) {
+    client.Get(target);
+    EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 404")) << target;
+  }
+}
+
 TEST_F(ServerTest, AClientThatWaitsForContinueIsTold) {
   Client client = Connect();
   client.Send(
