@@ -100,6 +100,8 @@ const std::vector<Unbuilt>& UnbuiltParameters() {
       {"prompt_logprobs", {0, false}},
       {"use_beam_search", {false}},
       {"length_penalty", {1}},
+      {"chat_template", {}},
+      {"documents", {Json::array()}},
       {"add_generation_prompt", {true}},
       {"continue_final_message", {false}},
       {"typical_p", {1}},

@@ -35,6 +35,9 @@ ApiResult<PromptInput> ReadPrompt(const Json* prompt, const ServedModel& model) 
 
 // logprobs of /v1/completions: a count.
 std::optional<uint32_t> ReadLogprobCount(Fields& fields) {
+  if (const Json* count = fields.Find("top_logprobs"); count != nullptr && *count != 0) {
+    fields.Refuse("top_logprobs", "is of chats; here logprobs is the number of alternatives");
+  }
   if (fields.Find("logprobs") == nullptr) return std::nullopt;
   return static_cast<uint32_t>(fields.Integer("logprobs", 0, 0, kTopLogprobsMax));
 }
@@ -48,7 +51,7 @@ std::optional<uint32_t> ReadChatLogprobs(Fields& fields) {
   return std::nullopt;
 }
 
-// Variables that a client may hand to the template.
+// Variables that a client may hand to the template, besides those that the server sets.
 Json ReadTemplateExtra(Fields& fields) {
   Json extra = nullptr;
   if (const Json* given = fields.Find("chat_template_kwargs")) {
@@ -57,6 +60,12 @@ Json ReadTemplateExtra(Fields& fields) {
     } else {
       fields.Refuse("chat_template_kwargs",
                     fmt::format("must be an object, and is {}", KindOf(*given)));
+    }
+    for (const char* name :
+         {"messages", "tools", "documents", "add_generation_prompt", "bos_token", "eos_token"}) {
+      if (given->contains(name)) {
+        fields.Refuse("chat_template_kwargs", fmt::format("may not set {}", name));
+      }
     }
   }
   if (auto effort = fields.Text("reasoning_effort")) extra["reasoning_effort"] = *std::move(effort);

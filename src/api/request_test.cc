@@ -90,6 +90,8 @@ const std::vector<Wrong>& WrongInBoth() {
       {R"({"audio":{}})", "audio"},
       {R"({"prediction":{}})", "prediction"},
       {R"({"grammar":"root ::= x"})", "grammar"},
+      {R"({"chat_template":"{{ x }}"})", "chat_template"},
+      {R"({"documents":[{"text":"x"}]})", "documents"},
       {R"({"logprobs":"many"})", "logprobs"},
   };
   return all;
@@ -122,6 +124,14 @@ TEST(ParseCompletionRequest, AWrongPromptIsRefused) {
   EXPECT_FALSE(Completion(R"({"logprobs":true})"));
 }
 
+TEST(ParseCompletionRequest, TheChatsNameOfLogprobsIsRefusedWithTheRightOne) {
+  const auto request = Completion(R"({"logprobs":2,"top_logprobs":2})");
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().param, "top_logprobs");
+  EXPECT_THAT(request.error().message, HasSubstr("here logprobs is"));
+  EXPECT_TRUE(Completion(R"({"top_logprobs":0})"));
+}
+
 TEST(ParseChatRequest, AWrongMessageIsRefusedByItsPlace) {
   const std::vector<Wrong> all = {
       {R"({"messages":null})", "messages"},
@@ -148,6 +158,9 @@ TEST(ParseChatRequest, AWrongMessageIsRefusedByItsPlace) {
       {R"({"logprobs":true,"top_logprobs":21})", "top_logprobs"},
       {R"({"top_logprobs":3})", "top_logprobs"},
       {R"({"logprobs":5})", "logprobs"},
+      {R"({"chat_template_kwargs":"x"})", "chat_template_kwargs"},
+      {R"({"chat_template_kwargs":{"messages":[]}})", "chat_template_kwargs"},
+      {R"({"chat_template_kwargs":{"add_generation_prompt":false}})", "chat_template_kwargs"},
   };
   for (const Wrong& wrong : all) {
     const auto request = Chat(wrong.change);
@@ -215,6 +228,14 @@ TEST(ParseChatRequest, BringsMessagesIntoOneForm) {
       {"role":"assistant","content":"","tool_calls":[
           {"id":"c","type":"function","function":{"name":"f","arguments":{"a":1}}}]},
       {"role":"tool","content":"r","tool_call_id":"c"}])"));
+}
+
+TEST(ParseChatRequest, TemplateVariablesArePassedOn) {
+  const auto request =
+      Chat(R"({"chat_template_kwargs":{"enable_thinking":false},"reasoning_effort":"low"})");
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->template_extra,
+            Json::parse(R"({"enable_thinking":false,"reasoning_effort":"low"})"));
 }
 
 }  // namespace
