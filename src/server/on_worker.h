@@ -1,4 +1,5 @@
-// Long work beside the I/O thread, so that /health answers while 10 MB are parsed.
+// Long work beside the I/O thread, so that /health answers while 10 MB are parsed or a template
+// takes its time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,11 +14,10 @@ namespace weir {
 
 inline constexpr size_t kInlineBytes = 32 << 10;  // less is done in place: about a millisecond
 
-// The result of `work`, done by a worker if `bytes` of input make it long.
+// The result of `work`, done by a worker.
 template <class Work>
-boost::asio::awaitable<decltype(std::declval<Work>()())> MaybeOnWorker(
-    boost::asio::thread_pool& workers, size_t bytes, Work work) {
-  if (bytes <= kInlineBytes) co_return work();
+boost::asio::awaitable<decltype(std::declval<Work>()())> OnWorker(boost::asio::thread_pool& workers,
+                                                                  Work work) {
   std::optional<decltype(work())> result;
   co_await boost::asio::co_spawn(
       workers,
@@ -27,6 +27,14 @@ boost::asio::awaitable<decltype(std::declval<Work>()())> MaybeOnWorker(
       },
       boost::asio::use_awaitable);
   co_return *std::move(result);
+}
+
+// The same if `bytes` of input make it long.
+template <class Work>
+boost::asio::awaitable<decltype(std::declval<Work>()())> MaybeOnWorker(
+    boost::asio::thread_pool& workers, size_t bytes, Work work) {
+  if (bytes <= kInlineBytes) co_return work();
+  co_return co_await OnWorker(workers, std::move(work));
 }
 
 }  // namespace weir

@@ -5,7 +5,7 @@
 //   (*server)->Stop(std::chrono::seconds(10));        // finishes what runs, then closes
 //
 // Ownership: borrows `parts`, which must outlive it. Threads: starts one I/O thread that owns every
-// connection and two workers that parse and tokenise large bodies; Start and Stop are called by one
+// connection and two workers that prepare chats and large bodies; Start and Stop are called by one
 // thread, port() by any.
 #pragma once
 

@@ -73,6 +73,10 @@ class Client {
     return head + body.substr(0, length);
   }
   std::string ReadAll() { return ReadTo("no text has this \x01"); }
+  bool HasBytes() {  // without waiting
+    char byte = 0;
+    return recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  }
   void CloseSending() { socket_.shutdown(tcp::socket::shutdown_send); }
   void Reset() {
     socket_.set_option(boost::asio::socket_base::linger(true, 0));
@@ -284,6 +288,30 @@ TEST_F(ServerTest, ATargetMayBeAWholeUri) {
     client.Get(target);
     EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 404")) << target;
   }
+}
+
+TEST_F(ServerTest, ATemplateThatTakesLongKeepsNobodyElseWaiting) {
+  server_.reset();
+  template_ = ChatTemplate::Create(
+                  "{% set r = range(99999) %}{% for i in r %}{% for j in r %}"
+                  "{% endfor %}{% endfor %}")
+                  .value();
+  Start();
+  // Rendered on the I/O thread, the answer would be there before the other's tenth. Once is proof:
+  // a busy machine may let the worker be done first.
+  bool others_were_first = false;
+  for (int attempt = 0; attempt < 20 && !others_were_first; ++attempt) {
+    Client slow = Connect();
+    Client other = Connect();
+    slow.Post("/v1/chat/completions", R"({"messages":[{"role":"user","content":"hi"}]})");
+    for (int i = 0; i < 10; ++i) {
+      other.Get("/health");
+      EXPECT_THAT(other.Response(), StartsWith("HTTP/1.1 200"));
+    }
+    others_were_first = !slow.HasBytes();
+    EXPECT_THAT(slow.Response(), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("steps")));
+  }
+  EXPECT_TRUE(others_were_first);
 }
 
 TEST_F(ServerTest, AClientThatWaitsForContinueIsTold) {

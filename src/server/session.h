@@ -72,6 +72,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // session_answer.cc: a completion.
   struct Pending;
   boost::asio::awaitable<void> AnswerCompletion(Route route);
+  boost::asio::awaitable<ApiResult<PreparedAnswer>> Prepare(Route route, std::string_view body);
   boost::asio::awaitable<void> Pump(Pending& pending);
   void Take(Pending& pending, GenerationEvent event);
   boost::asio::awaitable<void> WriteStreamHead();

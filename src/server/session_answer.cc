@@ -45,11 +45,17 @@ struct Session::Pending {
   [[nodiscard]] bool over() const { return prepared.answer.done() || failure; }
 };
 
+// A chat goes to a worker whatever its size: how long a template takes does not show before.
+asio::awaitable<ApiResult<PreparedAnswer>> Session::Prepare(Route route, std::string_view body) {
+  const auto work = [&] { return context_.service.Prepare(route, body); };
+  if (route == Route::kChatCompletions) co_return co_await OnWorker(context_.workers, work);
+  co_return co_await MaybeOnWorker(context_.workers, body.size(), work);
+}
+
 asio::awaitable<void> Session::AnswerCompletion(Route route) {
   const TimePoint arrived_at = std::chrono::steady_clock::now();
   const std::string body = std::move(parser_->get().body());
-  ApiResult<PreparedAnswer> prepared = co_await MaybeOnWorker(
-      context_.workers, body.size(), [&] { return context_.service.Prepare(route, body); });
+  ApiResult<PreparedAnswer> prepared = co_await Prepare(route, body);
   body_lease_.Release();
   if (!prepared) {
     context_.metrics.OnRequestEnd(Outcome::kInvalid,
