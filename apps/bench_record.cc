@@ -51,6 +51,7 @@ BenchJson RooflineFields(const Roofline& roofline) {
   if (roofline.read) add("read_bytes", *roofline.read);
   if (roofline.int8) add("int8_ops", *roofline.int8);
   if (roofline.int8) fields["int8_ops"]["instruction"] = roofline.instruction;
+  fields["attention_ops_per_token"] = roofline.attention_ops_per_token;
   return fields;
 }
 

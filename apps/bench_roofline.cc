@@ -3,14 +3,20 @@
 namespace weir {
 namespace {
 
+// Mean of value(position) over the row's positions.
+template <class Value>
+double MeanOverRow(const BenchTest& test, const Value& value) {
+  double sum = 0;
+  for (uint64_t position = test.depth; position < test.TokensEach(); ++position) {
+    sum += value(position);
+  }
+  return sum / static_cast<double>(test.TokensEach() - test.depth);
+}
+
 // A step reads the weights once for all its sequences, and each one's KV.
 double ReadBytesPerToken(const ModelWork& work, const BenchTest& test) {
-  double kv_bytes = 0;
-  for (uint32_t i = 0; i < test.answer_tokens; ++i) {
-    kv_bytes += work.KvBytes(uint64_t{test.depth} + i);
-  }
-  return work.WeightBytes(test.sequence_count) / test.sequence_count +
-         kv_bytes / test.answer_tokens;
+  const auto kv_bytes = [&](uint64_t position) { return work.KvBytes(position); };
+  return work.WeightBytes(test.sequence_count) / test.sequence_count + MeanOverRow(test, kv_bytes);
 }
 
 // Prefill computes one row of logits.
@@ -23,7 +29,9 @@ double Int8OpsPerToken(const ModelWork& work, const BenchTest& test) {
 
 Roofline HoldAgainst(const MachineLimits& limits, const ModelWork& work, const BenchTest& test,
                      double tokens_per_s) {
-  Roofline roofline{.instruction = limits.instruction};
+  const auto attention_ops = [&](uint64_t position) { return work.AttentionOps(position); };
+  Roofline roofline{.attention_ops_per_token = MeanOverRow(test, attention_ops),
+                    .instruction = limits.instruction};
   const auto share = [&](double per_token, double MachineRates::*rate) {
     return RooflineShare{.per_token = per_token,
                          .reached_per_s = per_token * tokens_per_s,

@@ -24,7 +24,8 @@ struct Roofline {
   std::optional<RooflineShare> read =
       std::nullopt;  // decode: weights and KV, means over the row's depths
   std::optional<RooflineShare> int8 = std::nullopt;  // prefill: quantised matrices
-  std::string instruction;                           // of int8
+  double attention_ops_per_token = 0;  // in f32, so against no limit here; mean over the row
+  std::string instruction;             // of int8
 };
 
 // Empty for rows that mix prefill and decode.

@@ -21,11 +21,24 @@ double KeyBytes(const std::optional<KvGroup>& group) {
   return group ? static_cast<double>(group->tile_bytes()) / kTileTokens : 0;
 }
 
+double KeyOps(const std::optional<KvGroup>& group, uint32_t q_heads) {
+  return group ? 2.0 * group->layer_count * q_heads * (group->k_dim + group->v_dim) : 0;
+}
+
+// Keys that the query at `position` sees.
+double KeyCount(const std::optional<KvGroup>& group, uint64_t position) {
+  if (!group) return 0;
+  const uint64_t keys = position + 1;
+  return static_cast<double>(group->window == 0 ? keys : std::min<uint64_t>(keys, group->window));
+}
+
 }  // namespace
 
 ModelWork WorkOf(const GgufFile& file, const ModelConfig& config) {
   ModelWork work;
   work.layout = config.Layout(KvFormat::kF16);
+  if (config.full) work.full_q_heads = config.full->q_heads;
+  if (config.window) work.window_q_heads = config.window->q_heads;
   if (config.experts) work.expert_share = double{1} * config.experts->used / config.experts->count;
   const GgufTensor* head = file.FindTensor("output.weight");
   if (head == nullptr) head = file.FindTensor("token_embd.weight");  // tied
@@ -54,10 +67,13 @@ double ModelWork::WeightBytes(uint32_t rows) const {
 }
 
 double ModelWork::KvBytes(uint64_t position) const {
-  const uint64_t keys = position + 1;
-  const uint64_t window_keys = layout.window ? std::min<uint64_t>(keys, layout.window->window) : 0;
-  return KeyBytes(layout.full) * static_cast<double>(keys) +
-         KeyBytes(layout.window) * static_cast<double>(window_keys);
+  return KeyBytes(layout.full) * KeyCount(layout.full, position) +
+         KeyBytes(layout.window) * KeyCount(layout.window, position);
+}
+
+double ModelWork::AttentionOps(uint64_t position) const {
+  return KeyOps(layout.full, full_q_heads) * KeyCount(layout.full, position) +
+         KeyOps(layout.window, window_q_heads) * KeyCount(layout.window, position);
 }
 
 }  // namespace weir

@@ -19,11 +19,15 @@ struct ModelWork {
   uint64_t layer_int8_ops = 0;  // a row through all layers
   uint64_t head_int8_ops = 0;   // a row of logits
   KvLayout layout = {};
+  uint32_t full_q_heads = 0;
+  uint32_t window_q_heads = 0;
 
   // Weights that a step of `rows` rows reads, as if its rows chose different experts.
   [[nodiscard]] double WeightBytes(uint32_t rows) const;
   // K and V of the keys that the query at `position` sees.
   [[nodiscard]] double KvBytes(uint64_t position) const;
+  // Multiplications and additions of that query with them, q . k and p v.
+  [[nodiscard]] double AttentionOps(uint64_t position) const;
 };
 
 [[nodiscard]] ModelWork WorkOf(const GgufFile& file, const ModelConfig& config);

@@ -18,6 +18,8 @@ TEST(ModelWork, KvGrowsWithFullLayersAlonePastTheWindow) {
   EXPECT_DOUBLE_EQ(work.KvBytes(0), 8 * layer_key);
   EXPECT_DOUBLE_EQ(work.KvBytes(47), 48 * 8 * layer_key);
   EXPECT_DOUBLE_EQ(work.KvBytes(999), (1000 * 1 + 48 * 7) * layer_key);
+  // 4 query heads, 16 products and sums for q . k and 16 for p v.
+  EXPECT_DOUBLE_EQ(work.AttentionOps(999), (1000 * 1 + 48 * 7) * 4.0 * (16 + 16) * 2);
 }
 
 TEST(ModelWork, ATiedEmbeddingIsReadAsHeadAndALoneOneIsNot) {
@@ -50,7 +52,8 @@ TEST(ModelWork, ARowReadsTheExpertsItUsesAndManyRowsAllOfThem) {
 ModelWork SmallWork() {
   ModelWork work{.dense_bytes = 1000, .layer_int8_ops = 500, .head_int8_ops = 4000};
   work.layout.full = KvGroup{.layer_count = 1, .kv_heads = 1, .k_dim = 1, .v_dim = 1};
-  return work;  // 4 bytes of KV a key
+  work.full_q_heads = 3;
+  return work;  // 4 bytes of KV and 12 operations a key
 }
 
 const MachineLimits kLimits{.one_thread = {.read_bytes_per_s = 1e4, .int8_ops_per_s = 1e5},
@@ -72,6 +75,7 @@ TEST(Roofline, PrefillMultipliesLayersForEachTokenAndTheHeadOnce) {
   ASSERT_TRUE(roofline.int8);
   EXPECT_DOUBLE_EQ(roofline.int8->per_token, 500 + 4000.0 / 8);
   EXPECT_DOUBLE_EQ(roofline.int8->OfLimit(), 100 * 1000 / 1.5e5);
+  EXPECT_DOUBLE_EQ(roofline.attention_ops_per_token, 12 * 4.5);  // 1..8 keys
   EXPECT_FALSE(roofline.read);
 }
 
