@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <type_traits>
 
 #include "base/aligned.h"
 #include "base/arena.h"
@@ -58,19 +59,36 @@ class PackedMatrix {
   ArenaBlock data_;
 };
 
-// 32 consecutive activations of one row as int8 codes.
+// 32 consecutive activations of each of some rows, as int8 codes: where its parts lie.
 //
 //   scale = max|x| / 127        code = round-half-even(x * (127 / max|x|)), so |code| <= 127
 //
 // max|x| < 2^-110 counts as all zero. If any value is not finite, scale is NaN: so are the results.
+// Byte is std::byte or const std::byte.
+template <class Byte>
 struct ActivationBlock {
-  int8_t codes[32];
-  float scale;
-  float scaled_sum;       // scale * sum of codes
-  int32_t minus_low_sum;  // -(sum of codes 0..15)
-  int32_t minus_sum;      // -(sum of all codes)
+  template <class T>
+  using Pointer = std::conditional_t<std::is_const_v<Byte>, const T*, T*>;
+  static constexpr size_t kRowBytes = 48;
+
+  // Block `index` of consecutive blocks of `rows` rows each.
+  ActivationBlock(Byte* blocks, size_t index, size_t rows)
+      : ActivationBlock(blocks + index * rows * kRowBytes, rows) {}
+
+  Pointer<int8_t> codes;           // [rows][32]
+  Pointer<float> scale;            // [rows], as all that follow
+  Pointer<float> scaled_sum;       // scale * sum of codes
+  Pointer<int32_t> minus_low_sum;  // -(sum of codes 0..15)
+  Pointer<int32_t> minus_sum;      // -(sum of all codes)
+
+ private:
+  ActivationBlock(Byte* at, size_t rows)
+      : codes(reinterpret_cast<Pointer<int8_t>>(at)),
+        scale(reinterpret_cast<Pointer<float>>(at + rows * 32)),
+        scaled_sum(scale + rows),
+        minus_low_sum(reinterpret_cast<Pointer<int32_t>>(at + rows * 40)),
+        minus_sum(minus_low_sum + rows) {}
 };
-static_assert(sizeof(ActivationBlock) == 48);
 
 // Rows of activations, as f32 and, made at most once, as int8 blocks. Shared by the matrices that
 // read the same input (q, k, v; gate, up).
@@ -95,20 +113,25 @@ class Activations {
     const uint32_t left = rows_ - row_block * kRowBlock;
     return left < kRowBlock ? left : kRowBlock;
   }
-  // The row block's codes, once quantised: [cols / 32][RowsOf(row_block)]. As many blocks as make
-  // kRowBlock rows may be read past the last one.
-  [[nodiscard]] const ActivationBlock* BlocksOf(uint32_t row_block) const {
-    return blocks_.data() + static_cast<size_t>(row_block) * kRowBlock * (cols_ / 32);
+  // The row block's ActivationBlocks, once quantised: [cols / 32] of RowsOf(row_block) rows. What
+  // kRowBlock rows would take may be read past the last one.
+  [[nodiscard]] const std::byte* BlocksOf(uint32_t row_block) const {
+    return blocks_.data() + BlockBytesBefore(row_block);
   }
 
  private:
   friend void MatMul(std::span<const MatMulOutput>, Activations&, ThreadPool&);
 
+  [[nodiscard]] size_t BlockBytesBefore(uint32_t row_block) const {
+    return size_t{row_block} * kRowBlock * (cols_ / 32) * kRowBytes;
+  }
+  static constexpr size_t kRowBytes = ActivationBlock<std::byte>::kRowBytes;
+
   const float* values_ = nullptr;
   uint32_t rows_ = 0;
   uint32_t cols_ = 0;
   bool quantized_ = false;
-  AlignedArray<ActivationBlock> blocks_;
+  AlignedArray<std::byte> blocks_;
   AlignedArray<std::byte> panels_;  // MatMul's scratch: a task's panels, by thread
 };
 

@@ -69,22 +69,22 @@ WEIR_AMX void UnpackPanel(WeightType type, uint32_t cols, const std::byte* group
 using Sums = int32_t[kRows][kGroupRows];
 
 // acc[m] += sums of row m, scaled.
-WEIR_AMX inline void AddSums(const Sums& sums, const float* scale, const ActivationBlock* x,
+WEIR_AMX inline void AddSums(const Sums& sums, const float* scale, const ConstActivationBlock& x,
                              __m512 (&acc)[kRows]) {
   const __m512 weight_scale = _mm512_load_ps(scale);
 #pragma GCC unroll 16
   for (uint32_t m = 0; m < kRows; ++m) {
-    const __m512 both = _mm512_mul_ps(weight_scale, _mm512_set1_ps(x[m].scale));
+    const __m512 both = _mm512_mul_ps(weight_scale, _mm512_set1_ps(x.scale[m]));
     acc[m] = _mm512_fmadd_ps(both, _mm512_cvtepi32_ps(_mm512_load_si512(sums[m])), acc[m]);
   }
 }
 
-WEIR_AMX inline void AddAddends(const PanelBlock& block, const ActivationBlock* x,
+WEIR_AMX inline void AddAddends(const PanelBlock& block, const ConstActivationBlock& x,
                                 __m512 (&acc)[kRows]) {
   const __m512 addend = _mm512_load_ps(block.addend);
 #pragma GCC unroll 16
   for (uint32_t m = 0; m < kRows; ++m) {
-    acc[m] = _mm512_fmadd_ps(addend, _mm512_set1_ps(x[m].scaled_sum), acc[m]);
+    acc[m] = _mm512_fmadd_ps(addend, _mm512_set1_ps(x.scaled_sum[m]), acc[m]);
   }
 }
 
@@ -99,7 +99,8 @@ WEIR_AMX inline Operands OperandsOf(const GroupProduct& product, size_t index) {
   const auto* panel = reinterpret_cast<const PanelBlock*>(product.weights);
   const size_t block = kHalves ? index / 2 : index;
   const size_t half = kHalves ? index % 2 : 0;
-  return {product.x[block * product.rows].codes + half * 16, panel[block].codes[half * 4]};
+  const ConstActivationBlock x(product.x, block, product.rows);
+  return {x.codes + half * 16, panel[block].codes[half * 4]};
 }
 
 constexpr size_t kInFlight = 4;
@@ -109,7 +110,7 @@ constexpr size_t kInFlight = 4;
 template <bool kHalves>
 WEIR_AMX inline void MultiplyBlocks(const GroupProduct& product, size_t first, size_t count,
                                     Sums* sums) {
-  constexpr size_t kStride = sizeof(ActivationBlock);
+  constexpr size_t kStride = kBlockCols;  // of the rows of codes
   // A product past the last repeats it and is not used.
   const auto operands = [&](size_t i) WEIR_AMX {
     return OperandsOf<kHalves>(product, first + (i < count ? i : count - 1));
@@ -165,7 +166,7 @@ WEIR_AMX void MultiplyRows(const GroupProduct& product) {
     const size_t end = std::min(first + kBlocks, block_count);
     const Sums* ready = sums[turn];
     for (size_t block = first; block < end; ++block) {
-      const ActivationBlock* x = product.x + block * product.rows;
+      const ConstActivationBlock x(product.x, block, product.rows);
       AddSums(*ready++, panel[block].scale, x, acc);
       if constexpr (kHalves) AddSums(*ready++, panel[block].high_scale, x, acc);
       if constexpr (kAddends) AddAddends(panel[block], x, acc);

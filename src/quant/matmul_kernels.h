@@ -19,12 +19,14 @@
 
 namespace weir {
 
+using ConstActivationBlock = ActivationBlock<const std::byte>;
+
 // One group of weights times one row block.
 struct GroupProduct {
   WeightType type;
   uint32_t cols;
   const std::byte* weights;  // a packed group; or `cols` / 32 PanelBlocks
-  const ActivationBlock* x;  // [cols / 32][rows] (quantised)
+  const std::byte* x;        // [cols / 32] ActivationBlocks of `rows` rows (quantised)
   const float* x_values;     // [rows, cols] (float)
   uint32_t rows;             // 1..Activations::kRowBlock
   float* y;                  // [rows][y_stride], of which 16 are written
@@ -42,8 +44,8 @@ struct MatMulKernels {
   uint32_t panel_from_rows;               // activation rows from which panels pay
   void (*begin_panels)(WeightType type);  // null: nothing to do
   void (*end_panels)();
-  // `rows` rows of `cols` values to [cols / 32][rows] blocks.
-  void (*quantize)(const float* values, uint32_t rows, uint32_t cols, ActivationBlock* out);
+  // `rows` rows of `cols` values to [cols / 32] ActivationBlocks.
+  void (*quantize)(const float* values, uint32_t rows, uint32_t cols, std::byte* out);
 };
 
 [[nodiscard]] const MatMulKernels& ScalarMatMulKernels();

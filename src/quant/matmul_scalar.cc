@@ -75,30 +75,32 @@ void UnpackPanel(WeightType type, uint32_t cols, const std::byte* group, PanelBl
 }
 
 // Exact: at most 32 * 255 * 127.
-int32_t DotQuads(const PanelBlock& block, const ActivationBlock& x, size_t row, size_t first_quad,
+int32_t DotQuads(const PanelBlock& block, const int8_t* x, size_t row, size_t first_quad,
                  size_t quads, int32_t offset) {
   int32_t dot = 0;
   for (size_t q = first_quad; q < first_quad + quads; ++q) {
     for (size_t i = 0; i < 4; ++i) {
-      dot += (block.codes[q][row * 4 + i] - offset) * x.codes[q * 4 + i];
+      dot += (block.codes[q][row * 4 + i] - offset) * x[q * 4 + i];
     }
   }
   return dot;
 }
 
-float AddBlock(const BlockFormat& format, const PanelBlock& block, const ActivationBlock& x,
-               size_t row, float acc) {
+// acc + the block's product of weight row `row` and activation row `m`.
+float AddBlock(const BlockFormat& format, const PanelBlock& block, const ConstActivationBlock& x,
+               size_t m, size_t row, float acc) {
   const auto offset = static_cast<int32_t>(format.offset);
+  const int8_t* codes = x.codes + m * kBlockCols;
   if (format.scale_kind == ScaleKind::kK16) {
-    const auto low = static_cast<float>(DotQuads(block, x, row, 0, 4, offset));
-    const auto high = static_cast<float>(DotQuads(block, x, row, 4, 4, offset));
-    acc = std::fma(block.scale[row] * x.scale, low, acc);
-    return std::fma(block.high_scale[row] * x.scale, high, acc);
+    const auto low = static_cast<float>(DotQuads(block, codes, row, 0, 4, offset));
+    const auto high = static_cast<float>(DotQuads(block, codes, row, 4, 4, offset));
+    acc = std::fma(block.scale[row] * x.scale[m], low, acc);
+    return std::fma(block.high_scale[row] * x.scale[m], high, acc);
   }
-  const auto dot = static_cast<float>(DotQuads(block, x, row, 0, 8, offset));
-  acc = std::fma(block.scale[row] * x.scale, dot, acc);
+  const auto dot = static_cast<float>(DotQuads(block, codes, row, 0, 8, offset));
+  acc = std::fma(block.scale[row] * x.scale[m], dot, acc);
   if (format.scale_kind == ScaleKind::kPlain) return acc;
-  return std::fma(block.addend[row], x.scaled_sum, acc);
+  return std::fma(block.addend[row], x.scaled_sum[m], acc);
 }
 
 void ZeroOutputs(const GroupProduct& product) {
@@ -109,10 +111,12 @@ void ZeroOutputs(const GroupProduct& product) {
 
 void AddPanelBlock(const GroupProduct& product, const PanelBlock& block, size_t index) {
   const BlockFormat format = BlockFormatOf(product.type);
+  const ConstActivationBlock x(product.x, index, product.rows);
   for (size_t m = 0; m < product.rows; ++m) {
     float* y = product.y + m * product.y_stride;
-    const ActivationBlock& x = product.x[index * product.rows + m];
-    for (size_t row = 0; row < kGroupRows; ++row) y[row] = AddBlock(format, block, x, row, y[row]);
+    for (size_t row = 0; row < kGroupRows; ++row) {
+      y[row] = AddBlock(format, block, x, m, row, y[row]);
+    }
   }
 }
 
@@ -165,35 +169,36 @@ void MultiplyPacked(const GroupProduct& product) {
   }
 }
 
-void QuantizeBlock(const float* x, ActivationBlock& out) {
+void QuantizeBlock(const float* x, const ActivationBlock<std::byte>& out, size_t row) {
   uint32_t max_bits = 0;  // magnitudes order like their bits; NaN is above all
-  for (size_t i = 0; i < 32; ++i) {
+  for (size_t i = 0; i < kBlockCols; ++i) {
     const uint32_t bits = std::bit_cast<uint32_t>(x[i]) & 0x7fffffffU;
     if (bits > max_bits) max_bits = bits;
   }
   const auto max = std::bit_cast<float>(max_bits);
-  out = {};
-  if (max_bits >= 0x7f800000U) {
-    out.scale = out.scaled_sum = std::numeric_limits<float>::quiet_NaN();
-    return;
-  }
-  if (max < 0x1p-110F) return;
-  out.scale = max / 127.0F;
-  const float inverse = 127.0F / max;
-  for (size_t i = 0; i < 32; ++i) {
-    const float rounded = x[i] * inverse + 0x1.8p23F;  // nearest even, in the low bits
+  const bool is_finite = max_bits < 0x7f800000U;
+  const bool is_zero = !is_finite || max < 0x1p-110F;
+  const float inverse = is_zero ? 0.0F : 127.0F / max;
+  int32_t sum = 0;
+  for (size_t i = 0; i < kBlockCols; ++i) {
+    const float value = is_zero ? 0.0F : x[i];
+    const float rounded = value * inverse + 0x1.8p23F;  // nearest even, in the low bits
     const auto code = static_cast<int32_t>(std::bit_cast<uint32_t>(rounded) - 0x4b400000U);
-    out.codes[i] = static_cast<int8_t>(code);
-    if (i < 16) out.minus_low_sum -= code;
-    out.minus_sum -= code;
+    out.codes[row * kBlockCols + i] = static_cast<int8_t>(code);
+    sum += code;
+    if (i == 15) out.minus_low_sum[row] = -sum;
   }
-  out.scaled_sum = out.scale * static_cast<float>(-out.minus_sum);
+  out.minus_sum[row] = -sum;
+  out.scale[row] = is_zero ? 0.0F : max / 127.0F;
+  if (!is_finite) out.scale[row] = std::numeric_limits<float>::quiet_NaN();
+  out.scaled_sum[row] = out.scale[row] * static_cast<float>(sum);
 }
 
-void Quantize(const float* values, uint32_t rows, uint32_t cols, ActivationBlock* out) {
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t block = 0; block < cols / kBlockCols; ++block) {
-      QuantizeBlock(values + row * cols + block * kBlockCols, out[block * rows + row]);
+void Quantize(const float* values, uint32_t rows, uint32_t cols, std::byte* out) {
+  for (size_t block = 0; block < cols / kBlockCols; ++block) {
+    const ActivationBlock<std::byte> x(out, block, rows);
+    for (size_t row = 0; row < rows; ++row) {
+      QuantizeBlock(values + row * cols + block * kBlockCols, x, row);
     }
   }
 }

@@ -332,16 +332,16 @@ TEST(Activations, BlocksHoldCodesScaleAndSumsOfInterleavedRows) {
     x.Quantize(pool);
     ASSERT_EQ(x.row_block_count(), 1U);
     ASSERT_EQ(x.RowsOf(0), 2U);
-    const ActivationBlock* blocks = x.BlocksOf(0);
+    const ActivationBlock<const std::byte> blocks(x.BlocksOf(0), 0, 2);
     for (size_t row = 0; row < 2; ++row) {
-      EXPECT_EQ(blocks[row].scale, row == 0 ? 1.0F : 10.0F);
-      EXPECT_EQ(blocks[row].codes[0], 127);
-      EXPECT_EQ(blocks[row].codes[1], 64);
-      EXPECT_EQ(blocks[row].codes[2], -127);
-      EXPECT_EQ(blocks[row].codes[31], 1);
-      EXPECT_EQ(blocks[row].minus_low_sum, -(127 + 64 - 127 + 13));
-      EXPECT_EQ(blocks[row].minus_sum, -(127 + 64 - 127 + 29));
-      EXPECT_EQ(blocks[row].scaled_sum, blocks[row].scale * 93.0F);
+      EXPECT_EQ(blocks.scale[row], row == 0 ? 1.0F : 10.0F);
+      EXPECT_EQ(blocks.codes[row * 32 + 0], 127);
+      EXPECT_EQ(blocks.codes[row * 32 + 1], 64);
+      EXPECT_EQ(blocks.codes[row * 32 + 2], -127);
+      EXPECT_EQ(blocks.codes[row * 32 + 31], 1);
+      EXPECT_EQ(blocks.minus_low_sum[row], -(127 + 64 - 127 + 13));
+      EXPECT_EQ(blocks.minus_sum[row], -(127 + 64 - 127 + 29));
+      EXPECT_EQ(blocks.scaled_sum[row], blocks.scale[row] * 93.0F);
     }
   }
 }
@@ -357,8 +357,8 @@ TEST(Activations, RowBlocksFollowEachOther) {
   EXPECT_EQ(x.RowsOf(1), 3U);
   for (uint32_t row = 0; row < 19; ++row) {
     const uint32_t rows = x.RowsOf(row / 16);
-    const ActivationBlock& second = x.BlocksOf(row / 16)[rows + row % 16];
-    EXPECT_EQ(second.scale, static_cast<float>(row) / 127.0F) << row;
+    const ActivationBlock<const std::byte> second(x.BlocksOf(row / 16), 1, rows);
+    EXPECT_EQ(second.scale[row % 16], static_cast<float>(row) / 127.0F) << row;
   }
 }
 

@@ -1,6 +1,7 @@
 // The vector twins of matmul_scalar.cc: a lane is an output row, so every lane does the scalar
 // path's operations in the scalar path's order.
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "base/check.h"
@@ -35,10 +36,10 @@ HWY_INLINE VI32 OffsetPart(VI32 minus_sum) {
   }
 }
 
-// acc[m] += one block of weights times row m of the block's activations.
+// acc[m] += one block of weights times row first + m of the block's activations.
 template <class Reader, uint32_t kRows>
-HWY_INLINE void AddBlock(const Reader& reader, size_t block, size_t part, const ActivationBlock* x,
-                         VF (&acc)[kRows]) {
+HWY_INLINE void AddBlock(const Reader& reader, size_t block, size_t part,
+                         const ConstActivationBlock& x, uint32_t first, VF (&acc)[kRows]) {
   constexpr ScaleKind kKind = Reader::kFormat.scale_kind;
   constexpr bool kHalves = kKind == ScaleKind::kK16;
   const auto high = reader.High(block, part);
@@ -46,30 +47,33 @@ HWY_INLINE void AddBlock(const Reader& reader, size_t block, size_t part, const 
   Dot<Reader::kFormat.code_bits> dot[kRows];
   WEIR_UNROLL
   for (uint32_t m = 0; m < kRows; ++m) {
-    dot[m].Start(OffsetPart<Reader>(hn::Set(di32, kHalves ? x[m].minus_low_sum : x[m].minus_sum)));
+    dot[m].Start(
+        OffsetPart<Reader>(hn::Set(di32, (kHalves ? x.minus_low_sum : x.minus_sum)[first + m])));
   }
   WEIR_UNROLL
   for (size_t q = 0; q < 8; ++q) {
     if (kHalves && q == 4) {
       WEIR_UNROLL
       for (uint32_t m = 0; m < kRows; ++m) {
-        const VF scale = hn::Mul(scales.first, hn::Set(df, x[m].scale));
+        const VF scale = hn::Mul(scales.first, hn::Set(df, x.scale[first + m]));
         acc[m] = hn::MulAdd(scale, hn::ConvertTo(df, dot[m].Sum()), acc[m]);
-        const VI32 minus_high_sum =
-            hn::Sub(hn::Set(di32, x[m].minus_sum), hn::Set(di32, x[m].minus_low_sum));
+        const VI32 minus_high_sum = hn::Sub(hn::Set(di32, x.minus_sum[first + m]),
+                                            hn::Set(di32, x.minus_low_sum[first + m]));
         dot[m].Start(OffsetPart<Reader>(minus_high_sum));
       }
     }
     const VU8 codes = reader.Quad(high, block, part, q);
     WEIR_UNROLL
-    for (uint32_t m = 0; m < kRows; ++m) dot[m].Add(q, codes, x[m].codes + q * 4);
+    for (uint32_t m = 0; m < kRows; ++m)
+      dot[m].Add(q, codes, x.codes + (first + m) * kBlockCols + q * 4);
   }
   WEIR_UNROLL
   for (uint32_t m = 0; m < kRows; ++m) {
-    const VF scale = hn::Mul(kHalves ? scales.second : scales.first, hn::Set(df, x[m].scale));
+    const VF scale =
+        hn::Mul(kHalves ? scales.second : scales.first, hn::Set(df, x.scale[first + m]));
     acc[m] = hn::MulAdd(scale, hn::ConvertTo(df, dot[m].Sum()), acc[m]);
     if constexpr (kKind == ScaleKind::kAffine || kKind == ScaleKind::kK) {
-      acc[m] = hn::MulAdd(scales.second, hn::Set(df, x[m].scaled_sum), acc[m]);
+      acc[m] = hn::MulAdd(scales.second, hn::Set(df, x.scaled_sum[first + m]), acc[m]);
     }
   }
 }
@@ -83,10 +87,10 @@ void MultiplyRows(const GroupProduct& product, uint32_t first) {
     VF acc[kRows];
     WEIR_UNROLL
     for (uint32_t m = 0; m < kRows; ++m) acc[m] = hn::Zero(df);
-    const ActivationBlock* x = product.x + first;
-    for (size_t block = 0; block < block_count; ++block, x += product.rows) {
+    for (size_t block = 0; block < block_count; ++block) {
       if constexpr (kRows == 1) reader.Prefetch(block);
-      AddBlock<Reader, kRows>(reader, block, part, x, acc);
+      const ConstActivationBlock x(product.x, block, product.rows);
+      AddBlock<Reader, kRows>(reader, block, part, x, first, acc);
     }
     WEIR_UNROLL
     for (uint32_t m = 0; m < kRows; ++m) {
@@ -238,7 +242,8 @@ void UnpackPanel(WeightType type, uint32_t cols, const std::byte* group, PanelBl
   VisitQuantized(type, UnpackVisitor{group, cols, panel});
 }
 
-HWY_INLINE void QuantizeBlock(const float* x, ActivationBlock& out) {
+HWY_INLINE void QuantizeBlock(const float* x, const ActivationBlock<std::byte>& out, size_t row) {
+  int8_t* codes_out = out.codes + row * kBlockCols;
   constexpr size_t kVectors = kBlockCols / kLanes;
   const VI32 magnitude_mask = hn::Set(di32, 0x7fffffff);
   VF values[kVectors];
@@ -251,10 +256,10 @@ HWY_INLINE void QuantizeBlock(const float* x, ActivationBlock& out) {
   const int32_t bits = hn::GetLane(hn::MaxOfLanes(di32, max_bits));
   const auto max = std::bit_cast<float>(bits);
   if (bits >= 0x7f800000 || max < 0x1p-110F) {
-    out = {};
-    if (bits >= 0x7f800000) {
-      out.scale = out.scaled_sum = std::numeric_limits<float>::quiet_NaN();
-    }
+    std::memset(codes_out, 0, kBlockCols);
+    out.minus_low_sum[row] = out.minus_sum[row] = 0;
+    out.scale[row] = out.scaled_sum[row] =
+        bits >= 0x7f800000 ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
     return;
   }
   const VF inverse = hn::Set(df, 127.0F / max);
@@ -265,22 +270,24 @@ HWY_INLINE void QuantizeBlock(const float* x, ActivationBlock& out) {
     const VF rounded = hn::Add(hn::Mul(values[v], inverse), round);
     const VI32 codes = hn::Sub(hn::BitCast(di32, rounded), hn::Set(di32, 0x4b400000));
     const hn::Rebind<int8_t, decltype(df)> di8;
-    hn::StoreU(hn::DemoteTo(di8, codes), di8, out.codes + v * kLanes);
+    hn::StoreU(hn::DemoteTo(di8, codes), di8, codes_out + v * kLanes);
     VI32& sum = sums[v * kLanes / 16];
     sum = hn::Add(sum, codes);
   }
   const int32_t low = hn::GetLane(hn::SumOfLanes(di32, sums[0]));
   const int32_t sum = low + hn::GetLane(hn::SumOfLanes(di32, sums[1]));
-  out.scale = max / 127.0F;
-  out.scaled_sum = out.scale * static_cast<float>(sum);
-  out.minus_low_sum = -low;
-  out.minus_sum = -sum;
+  const float scale = max / 127.0F;
+  out.scale[row] = scale;
+  out.scaled_sum[row] = scale * static_cast<float>(sum);
+  out.minus_low_sum[row] = -low;
+  out.minus_sum[row] = -sum;
 }
 
-void Quantize(const float* values, uint32_t rows, uint32_t cols, ActivationBlock* out) {
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t block = 0; block < cols / kBlockCols; ++block) {
-      QuantizeBlock(values + row * cols + block * kBlockCols, out[block * rows + row]);
+void Quantize(const float* values, uint32_t rows, uint32_t cols, std::byte* out) {
+  for (size_t block = 0; block < cols / kBlockCols; ++block) {
+    const ActivationBlock<std::byte> x(out, block, rows);
+    for (size_t row = 0; row < rows; ++row) {
+      QuantizeBlock(values + row * cols + block * kBlockCols, x, row);
     }
   }
 }
