@@ -1,4 +1,4 @@
-// `weir serve`: OpenAI's HTTP API until SIGTERM or Ctrl-C.
+// `weir serve`: OpenAI's HTTP API until SIGTERM, SIGHUP or Ctrl-C.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -30,21 +30,21 @@ struct Options {
   uint32_t grace_seconds = 10;
 };
 
-// SIGINT and SIGTERM as something to wait for. Handlers, not a mask: until they are set a signal
-// just ends the program, and so does the second one after.
+// SIGINT, SIGTERM and SIGHUP as something to wait for. Handlers, not a mask: the second signal of a
+// kind just ends the program. Before Keep() there is nothing to finish, and each ends it with 0.
 class EndSignals {
  public:
   EndSignals() {
     event_ = eventfd(0, EFD_CLOEXEC);
     WEIR_CHECK(event_ >= 0);
-    struct sigaction action {};
-    action.sa_handler = [](int) {
+    Handle([](int) { _exit(0); });
+  }
+
+  void Keep() {
+    Handle([](int) {
       const uint64_t one = 1;
       [[maybe_unused]] const ssize_t written = write(event_, &one, sizeof(one));
-    };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
+    });
   }
 
   void Wait() {
@@ -54,6 +54,17 @@ class EndSignals {
   }
 
  private:
+  static void Handle(void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction before {};
+      sigaction(number, nullptr, &before);
+      if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays so
+    }
+  }
+
   static inline int event_ = -1;
 };
 
@@ -71,13 +82,14 @@ void PrintReady(const std::string& host, uint16_t port) {
 
 Result<void> Run(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
+  EndSignals end_signals;
   const auto loaded = WEIR_TRY(LoadModel(options.model));
   const Tokenizer tokenizer = WEIR_TRY(LoadTokenizer(*loaded));
   const ChatTemplate chat_template = WEIR_TRY(LoadChatTemplate(*loaded, options.model));
   KvMemory memory = WEIR_TRY(ReserveKv(*loaded, options.model, options.chunk_tokens));
   fmt::print(stderr, "{}\n", DescribeStart(*loaded, memory));
   SetUpLog(LogLevel::kInfo);
-  EndSignals end_signals;
+  end_signals.Keep();
   Engine engine(loaded->model, std::move(memory.cache),
                 {.context_tokens = memory.context_tokens,
                  .chunk_tokens = options.chunk_tokens,
@@ -91,7 +103,7 @@ Result<void> Run(const Options& options) {
       server_options, {.engine = port, .tokenizer = tokenizer, .chat_template = chat_template}));
   PrintReady(options.host, server->port());
   end_signals.Wait();
-  fmt::print(stderr, "weir: ending; requests have {} s to finish\n", options.grace_seconds);
+  LogInfo(fmt::format("ending; requests have {} s to finish", options.grace_seconds));
   server->Stop(std::chrono::seconds(options.grace_seconds));
   return {};
 }
