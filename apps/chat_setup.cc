@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <sstream>
 #include <string_view>
+
+#include "text_file.h"
 
 namespace weir {
 namespace {
@@ -15,19 +15,15 @@ namespace {
 constexpr std::array<std::string_view, 3> kBuiltIn = {"gemma", "chatml", "transcript"};
 
 Result<ChatTemplate> FromFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("--chat-template {}: neither a file nor gemma, chatml, transcript", path));
-  }
-  if (!text) {  // nothing came: a folder opens, but has no bytes
+  const auto text = ReadTextFile(path);
+  if (text) return ChatTemplate::Create(*text);
+  if (text.error().code == ErrorCode::kInvalidArgument) {
     return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("--chat-template {}: is empty or a folder", path));
+                fmt::format("--chat-template {}", text.error().message));
   }
-  return ChatTemplate::Create(std::move(text).str());
+  return Fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("--chat-template {}: neither a file nor gemma, chatml, transcript", path));
 }
 
 }  // namespace

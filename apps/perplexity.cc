@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include "base_file.h"
 #include "command.h"
@@ -18,6 +16,7 @@
 #include "perplexity_report.h"
 #include "progress_bar.h"
 #include "sequence_run.h"
+#include "text_file.h"
 
 namespace weir {
 namespace {
@@ -35,19 +34,11 @@ struct Options {
   std::string save_base;
 };
 
-Result<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return Fail(ErrorCode::kNotFound, fmt::format("{}: cannot read it", path));
-  return std::move(text).str();
-}
-
 // The windows to score: those of the base file, else of the text.
 Result<BaseHeader> CutWindows(const Options& options, const Tokenizer& tokenizer,
                               uint32_t vocab_size) {
   if (options.file.empty()) return Fail(ErrorCode::kInvalidArgument, "-f: name a text file");
-  const std::string text = WEIR_TRY(ReadText(options.file));
+  const std::string text = WEIR_TRY(ReadTextFile(options.file));
   BaseHeader header;
   header.vocab_size = vocab_size;
   header.context_tokens = options.context_tokens;
