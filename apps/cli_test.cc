@@ -175,6 +175,23 @@ TEST_F(CommandLine, PlansTheBytesOfAContext) {
                                  HasSubstr("1.00 GiB hold 143 such sequences")));
 }
 
+TEST_F(CommandLine, PlansAModelWithoutWindowsInOneFigure) {
+  GgufBuilder builder;
+  builder.String("general.architecture", "llama")
+      .U32("llama.block_count", 2)
+      .U32("llama.context_length", 4096)
+      .U32("llama.embedding_length", 64)
+      .U32("llama.attention.head_count", 2)
+      .F32Tensor("token_embd.weight", {64, 4});
+  const auto bytes = builder.Bytes();
+  const Outcome outcome = Weir(
+      {"plan", Write("llama.gguf", {reinterpret_cast<const char*>(bytes.data()), bytes.size()})});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  // 2 layers of 2 heads of 32, K and V, 2 bytes each
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("Every layer is full. A further token adds 512 B."),
+                                 Not(HasSubstr(", not "))));
+}
+
 TEST_F(CommandLine, InspectsMetadataGroupsAndTensors) {
   const Outcome outcome = Weir({"inspect", WriteGemma()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -38,10 +38,15 @@ void PrintPlan(const KvPlan& plan, uint32_t tokens) {
   line("window", plan.window_bytes);
   line("total", plan.total_bytes());
   line("all full", plan.all_full_bytes);
+  const std::string token = FormatByteCount(plan.bytes_per_token);
+  if (plan.window_bytes == 0) {
+    fmt::print("\nEvery layer is full. A further token adds {}.\n", token);
+    return;
+  }
   fmt::print(
       "\nWith every layer full it would be {:.2f}x. A further token adds {}, not {} ({:.2f}x).\n",
-      static_cast<double>(plan.all_full_bytes) / static_cast<double>(plan.total_bytes()),
-      FormatByteCount(plan.bytes_per_token), FormatByteCount(plan.all_full_bytes_per_token),
+      static_cast<double>(plan.all_full_bytes) / static_cast<double>(plan.total_bytes()), token,
+      FormatByteCount(plan.all_full_bytes_per_token),
       static_cast<double>(plan.all_full_bytes_per_token) /
           static_cast<double>(std::max<uint64_t>(plan.bytes_per_token, 1)));
 }
