@@ -16,6 +16,7 @@
 #include "command.h"
 #include "loaded_model.h"
 #include "machine_limits.h"
+#include "model/kv_shape.h"
 #include "model_work.h"
 #include "number_list.h"
 #include "progress_bar.h"
@@ -34,6 +35,20 @@ struct Options {
   bool no_warmup = false;
   bool roofline = false;
 };
+
+// Before anything is measured: the memory of each test, by the model's header.
+Result<void> CheckFits(const std::string& path, std::span<const BenchTest> tests) {
+  const auto file = WEIR_TRY(GgufFile::OpenMetadata(path));
+  const auto keys = WEIR_TRY(ConfigKeys::Create(file));
+  const KvLayout layout = LayoutOf(WEIR_TRY(ReadKvShape(keys)), KvFormat::kF16);
+  for (const BenchTest& test : tests) {
+    const auto budget = BudgetFor(
+        layout, {.sequence_count = test.sequence_count, .tokens_each = test.TokensEach()});
+    if (budget) continue;
+    return Fail(budget.error().code, fmt::format("{}: {}", test.Name(), budget.error().message));
+  }
+  return {};
+}
 
 Result<void> WarmUp(Model& model, BenchTest test, uint32_t chunk_tokens) {
   test.answer_tokens = std::min(test.answer_tokens, 1U);
@@ -99,6 +114,7 @@ Result<void> Run(const Options& options) {
   std::vector<uint32_t> threads = {0};
   if (!options.threads.empty()) threads = WEIR_TRY(ParseNumberList("-t", options.threads));
   const auto report = WEIR_TRY(BenchReport::Create(options.format));
+  for (const std::string& path : options.models) WEIR_TRY(CheckFits(path, tests));
   Print(report->Begin());
   for (const std::string& path : options.models) {
     for (const uint32_t thread_count : threads) {

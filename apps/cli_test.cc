@@ -192,6 +192,13 @@ TEST_F(CommandLine, PlansAModelWithoutWindowsInOneFigure) {
                                  Not(HasSubstr(", not "))));
 }
 
+TEST_F(CommandLine, RefusesABenchThatNoMemoryHoldsBeforeItMeasures) {
+  const Outcome outcome = Weir({"bench", "-m", WriteGemma(), "-p", "16,999999999"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("pp999999999"), HasSubstr("of KV memory are above")));
+}
+
 TEST_F(CommandLine, InspectsMetadataGroupsAndTensors) {
   const Outcome outcome = Weir({"inspect", WriteGemma()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -81,13 +81,19 @@ Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& option
   return memory;
 }
 
-Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout, const KvNeed& need) {
-  KvBudget budget{.full_bytes = need.sequence_count * layout.FullBytes(need.tokens_each)};
+Result<KvBudget> BudgetFor(const KvLayout& layout, const KvNeed& need) {
+  KvBudget one{.full_bytes = layout.FullBytes(need.tokens_each)};
   if (layout.window) {
-    budget.window_bytes = uint64_t{need.sequence_count} * layout.window->max_window_tiles() *
-                          layout.window->tile_bytes();
+    one.window_bytes = layout.window->max_window_tiles() * layout.window->tile_bytes();
   }
-  WEIR_TRY(CheckMachineHolds(budget.full_bytes + budget.window_bytes));
+  const uint64_t bytes = one.full_bytes + one.window_bytes;
+  const uint64_t count = need.sequence_count;
+  WEIR_TRY(CheckMachineHolds(bytes <= UINT64_MAX / count ? count * bytes : UINT64_MAX));
+  return KvBudget{.full_bytes = count * one.full_bytes, .window_bytes = count * one.window_bytes};
+}
+
+Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout, const KvNeed& need) {
+  const KvBudget budget = WEIR_TRY(BudgetFor(layout, need));
   // All sequences may enter a tile in one step; each then needs a tile of scratch.
   const uint32_t chunk_tokens =
       std::max(need.chunk_tokens, (need.sequence_count - 1) * kTileTokens);

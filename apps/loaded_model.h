@@ -49,7 +49,10 @@ struct KvNeed {
   uint32_t chunk_tokens = 0;
 };
 
-// Pools that hold them, no more; kInvalidArgument as above. One sequence's chunks may be as long as
+// What pools that hold them, no more, take; kInvalidArgument as above.
+[[nodiscard]] Result<KvBudget> BudgetFor(const KvLayout& layout, const KvNeed& need);
+
+// These pools. One sequence's chunks may be as long as
 // the cache says, which is more than asked for with several sequences.
 [[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout,
                                                             const KvNeed& need);
