@@ -7,6 +7,7 @@
 // Threads: one rendering owns one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/result.h"
@@ -14,12 +15,24 @@
 namespace weir::jinja {
 
 struct Limits {
-  uint64_t steps = 30'000'000;              // some seconds
-  uint64_t allocated_bytes = 256ULL << 20;  // beside 32 times the input's
-  uint64_t output_bytes = 64ULL << 20;      // of the prompt, or of one string
-  uint32_t call_depth = 1000;               // nested expressions, statements and macro calls
-  uint32_t value_depth = 200;               // lists in lists
+  uint64_t steps = 2'000'000;
+  uint64_t allocated_bytes = 32ULL << 20;
+  uint64_t output_bytes = 4ULL << 20;  // of the prompt, or of one string
+  uint32_t call_depth = 1000;          // nested expressions, statements and macro calls
+  uint32_t value_depth = 200;          // lists in lists
 };
+
+// What a rendering may cost that is given `input_bytes`: as above for none, so that a template that
+// runs away ends soon; with room for one that looks at each message from each; some seconds at
+// most.
+inline Limits LimitsFor(uint64_t input_bytes) {
+  Limits limits;
+  limits.steps = std::min<uint64_t>(limits.steps + 64 * input_bytes, 30'000'000);
+  limits.allocated_bytes =
+      std::min(limits.allocated_bytes + 256 * input_bytes, uint64_t{256} << 20) + 32 * input_bytes;
+  limits.output_bytes += 4 * input_bytes;
+  return limits;
+}
 
 class Meter {
  public:

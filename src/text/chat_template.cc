@@ -71,10 +71,9 @@ Prompt SplitByOrigin(const jinja::Text& text) {
 }  // namespace
 
 Result<Prompt> ChatTemplate::Render(const ChatInput& input) const {
-  jinja::Limits limits;
-  const TemplateVariables variables = WEIR_TRY(ReadTemplateInput(input, limits.value_depth));
-  limits.allocated_bytes += 32 * variables.input_bytes;
-  jinja::Meter meter(limits);
+  const TemplateVariables variables =
+      WEIR_TRY(ReadTemplateInput(input, jinja::Limits{}.value_depth));
+  jinja::Meter meter(jinja::LimitsFor(variables.input_bytes));
   jinja::Evaluator evaluator(meter, {.today = variables.today});
   for (const auto& [name, value] : variables.values) evaluator.Define(name, value);
   return SplitByOrigin(WEIR_TRY(evaluator.Run(state_->body)));

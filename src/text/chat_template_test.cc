@@ -112,6 +112,15 @@ TEST(ChatTemplate, GemmaPutsSystemTextIntoTheFirstUserTurn) {
   EXPECT_FALSE(ChatTemplate::BuiltIn("alpaca").has_value());
 }
 
+TEST(ChatTemplate, ATemplateMayWriteInProportionToItsInput) {
+  const std::string content(2 << 20, 'x');
+  const Prompt prompt = RenderOrFail("{{ messages[0].content * 3 }}", User(content));
+  EXPECT_EQ(JoinPrompt(prompt).size(), 3 * content.size());
+  const auto runaway = Render("{{ 'x' * 6291456 }}", User("short"));
+  ASSERT_FALSE(runaway.has_value());
+  EXPECT_THAT(runaway.error().message, HasSubstr("bytes"));
+}
+
 TEST(ChatTemplate, InputNestedTooDeepIsRefused) {
   Json deep;
   for (int i = 0; i < 10'000; ++i) deep = Json::array({std::move(deep)});
