@@ -79,10 +79,4 @@ Result<Prompt> ChatTemplate::Render(const ChatInput& input) const {
   return SplitByOrigin(WEIR_TRY(evaluator.Run(state_->body)));
 }
 
-std::string JoinPrompt(const Prompt& prompt) {
-  std::string joined;
-  for (const PromptPart& part : prompt) joined += part.text;
-  return joined;
-}
-
 }  // namespace weir

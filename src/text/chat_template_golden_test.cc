@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "support/join_prompt.h"
 #include "text/chat_template.h"
 
 namespace weir {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/join_prompt.h"
+
 namespace weir {
 namespace {
 

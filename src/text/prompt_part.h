@@ -20,7 +20,4 @@ struct PromptPart {
 // Neighbours differ in `parse_special`.
 using Prompt = std::vector<PromptPart>;
 
-// The parts end to end.
-[[nodiscard]] std::string JoinPrompt(const Prompt& prompt);
-
 }  // namespace weir
