@@ -71,7 +71,7 @@ void CountSampler(const std::string& name, const SamplingParams& params) {
   std::vector<TokenId> prompt;
   for (int32_t i = 0; i < 1000; ++i) prompt.emplace_back(i * 61);
   Sampler sampler(params, prompt);
-  Count("sampler/" + name, [&] { (void)sampler.Sample(logits, 7, {}, false, 0); });
+  Count("sampler/" + name, [&] { (void)sampler.Sample(logits, 7, {}); });
 }
 
 void CountAll() {

@@ -27,7 +27,7 @@ void DrawTokens(benchmark::State& state, const SamplingParams& params) {
   Sampler sampler(params, Prompt());
   uint32_t position = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(sampler.Sample(logits, position++, {}, false, 0));
+    benchmark::DoNotOptimize(sampler.Sample(logits, position++, {}));
   }
 }
 

@@ -99,8 +99,7 @@ std::optional<FinishReason> Generation::Draw(std::span<const float> logits) {
   const bool may_end = !request_.ignore_eos && answer_count_ >= request_.min_tokens;
   const auto banned = may_end ? std::span<const TokenId>() : std::span(request_.end_tokens);
   SampledToken sampled =
-      sampler_.Sample(logits, view_.token_count(), banned, request_.top_logprobs.has_value(),
-                      request_.top_logprobs.value_or(0));
+      sampler_.Sample(logits, view_.token_count(), banned, request_.top_logprobs);
   last_token_ = sampled.token;
   const auto& ends = request_.end_tokens;
   if (may_end && std::find(ends.begin(), ends.end(), sampled.token) != ends.end()) {

@@ -97,8 +97,7 @@ Sampler::Sampler(const SamplingParams& params, std::span<const TokenId> prompt) 
 }
 
 SampledToken Sampler::Sample(std::span<const float> logits, uint32_t position,
-                             std::span<const TokenId> banned, bool want_logprob,
-                             uint32_t top_count) {
+                             std::span<const TokenId> banned, std::optional<uint32_t> top_count) {
   const std::span<const float> row = Adjust(logits, banned);
   const float max = RowMax(row);
   uint32_t index = 0;
@@ -111,7 +110,7 @@ SampledToken Sampler::Sample(std::span<const float> logits, uint32_t position,
   }
   const TokenId token(static_cast<int32_t>(index));
   CountAnswer(token);
-  if (want_logprob) return LogprobOf(logits, token, top_count);
+  if (top_count) return LogprobOf(logits, token, *top_count);
   return {.token = token, .logprob = 0, .top = {}};
 }
 

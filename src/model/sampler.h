@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -54,10 +55,11 @@ class Sampler {
   Sampler(const SamplingParams& params, std::span<const TokenId> prompt);
 
   // `position` is that of the token to come. `banned` tokens cannot be drawn. The drawn token joins
-  // the answer that penalties count. want_logprob false leaves logprob 0 and skips its cost.
+  // the answer that penalties count. `top_count` set: its log-probability, with so many of the
+  // likeliest; else logprob is 0 and costs nothing.
   [[nodiscard]] SampledToken Sample(std::span<const float> logits, uint32_t position,
-                                    std::span<const TokenId> banned, bool want_logprob,
-                                    uint32_t top_count);
+                                    std::span<const TokenId> banned,
+                                    std::optional<uint32_t> top_count = std::nullopt);
 
  private:
   // The logits with penalties and bans: `logits` itself when nothing changes, else row_.

@@ -30,7 +30,7 @@ TokenId Token(int32_t id) { return TokenId(id); }
 uint32_t DrawOne(const SamplingParams& params, std::span<const float> row, uint32_t position,
                  std::span<const TokenId> banned = {}) {
   Sampler sampler(params, {});
-  return static_cast<uint32_t>(sampler.Sample(row, position, banned, false, 0).token.value());
+  return static_cast<uint32_t>(sampler.Sample(row, position, banned).token.value());
 }
 
 // The definition, slowly: sort everything, cut, renormalise. Probabilities by token.
@@ -188,7 +188,8 @@ TEST(Sampler, ADrawDependsOnSeedAndPositionAlone) {
   Sampler straight({.seed = 7}, {});
   std::vector<uint32_t> forward;
   for (uint32_t position = 0; position < 50; ++position) {
-    const auto sampled = straight.Sample(row, position, {}, position % 2 == 0, 3);
+    const auto sampled =
+        straight.Sample(row, position, {}, position % 2 == 0 ? std::optional(3U) : std::nullopt);
     forward.push_back(static_cast<uint32_t>(sampled.token.value()));
   }
   for (uint32_t position = 50; position-- > 0;) {
@@ -210,7 +211,7 @@ TEST(Sampler, PenaltiesFollowTheirFormulas) {
                         .presence_penalty = 0.25F};
   const std::vector<TokenId> prompt = {Token(0)};
   const auto next = [&](Sampler& sampler, std::vector<float> row) {
-    return sampler.Sample(row, 0, {}, false, 0).token.value();
+    return sampler.Sample(row, 0, {}).token.value();
   };
   Sampler sampler(params, prompt);
   EXPECT_EQ(next(sampler, {0, 9, 0, 0}), 1);
@@ -223,8 +224,8 @@ TEST(Sampler, PenaltiesFollowTheirFormulas) {
 TEST(Sampler, PenaltiesDoNotTouchLogprobs) {
   const std::vector<float> row = {0, 0};
   Sampler sampler({.temperature = 0, .presence_penalty = 2.0F}, {});
-  EXPECT_EQ(sampler.Sample(row, 0, {}, true, 0).token.value(), 0);
-  const SampledToken second = sampler.Sample(row, 1, {}, true, 2);
+  EXPECT_EQ(sampler.Sample(row, 0, {}, 0).token.value(), 0);
+  const SampledToken second = sampler.Sample(row, 1, {}, 2);
   EXPECT_EQ(second.token.value(), 1);
   EXPECT_NEAR(second.logprob, std::log(0.5), 1e-6);
   EXPECT_NEAR(second.top[0].logprob, std::log(0.5), 1e-6);
@@ -272,7 +273,7 @@ TEST(Sampler, LogitsThatAreNoNumbersNeitherCrashNorWin) {
           SamplingParams{.temperature = 1e30F},
           SamplingParams{.top_p = 0.5F, .top_k = 2, .min_p = 0.5F}}) {
       Sampler sampler(params, {});
-      const SampledToken sampled = sampler.Sample(row, 0, {}, true, 5);
+      const SampledToken sampled = sampler.Sample(row, 0, {}, 5);
       ASSERT_LT(static_cast<size_t>(sampled.token.value()), row.size());
       EXPECT_FALSE(std::isnan(sampled.logprob));
       EXPECT_GE(sampled.logprob, kLeastLogprob);
