@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-double Seconds(Clock::TimePoint from, Clock::TimePoint to) {
+double Seconds(TimePoint from, TimePoint to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
@@ -38,7 +38,7 @@ Result<LocalAnswer> AnswerLocally(Engine& engine, GenerationRequest request,
   if (on_submitted) on_submitted(id);
   LocalAnswer answer;
   bool is_ended_here = false;
-  Clock::TimePoint prompt_read_at{};
+  TimePoint prompt_read_at{};
   while (auto event = events->Pop()) {
     if (auto* error = std::get_if<Error>(&*event)) return tl::make_unexpected(std::move(*error));
     if (const auto* finish = std::get_if<FinishEvent>(&*event)) {

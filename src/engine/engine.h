@@ -19,7 +19,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "kv/kv_cache.h"
@@ -27,6 +26,8 @@
 #include "model/sampler.h"
 
 namespace weir {
+
+using TimePoint = std::chrono::steady_clock::time_point;
 
 struct GenerationRequest {
   std::vector<TokenId> prompt;  // at least one token, all in range (checked by Submit)
@@ -51,16 +52,16 @@ struct TokenSources {
 struct PromptEvent {  // once, when the prompt has been read; before the first token
   TokenSources sources;
   std::vector<SampledToken> logprobs;  // with prompt_logprobs: one a prompt token but the first
-  Clock::TimePoint started_at;         // left the queue
-  Clock::TimePoint at;
+  TimePoint started_at;                // left the queue
+  TimePoint at;
 };
 struct TokenEvent {  // one a token of the answer; the end token is none
   SampledToken sampled;
-  Clock::TimePoint at;
+  TimePoint at;
 };
 struct FinishEvent {  // last, if no error came
   FinishReason reason = FinishReason::kStop;
-  Clock::TimePoint at;
+  TimePoint at;
 };
 // An Error is the last event too: the request failed and nothing of it is left in the pools.
 using GenerationEvent = std::variant<PromptEvent, TokenEvent, FinishEvent, Error>;

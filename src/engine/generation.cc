@@ -11,7 +11,7 @@ namespace {
 // for Gemma.
 constexpr uint32_t kLogprobChunk = 32;
 
-Clock::TimePoint Now() { return std::chrono::steady_clock::now(); }
+TimePoint Now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 

@@ -70,7 +70,7 @@ class Generation {
   uint64_t answer_count_ = 0;
   TokenId last_token_;
   std::vector<SampledToken> prompt_logprobs_;
-  Clock::TimePoint started_at_;
+  TimePoint started_at_;
 };
 
 }  // namespace weir

@@ -57,7 +57,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-  using TimePoint = std::chrono::steady_clock::time_point;
 
   // session.cc: the connection.
   boost::asio::awaitable<void> RunRequests();
