@@ -42,28 +42,27 @@ void AttentionBlock::BeginStep(const Step& step) {
 }
 
 void AttentionBlock::Run(const Step& step, const LayerConfig& layer, const LayerWeights& weights,
-                         const float* x, float* out) {
+                         Activations& x, float* out) {
   const AttentionSpec& spec = config_.AttentionOf(layer);
-  Project(spec, weights, step, x);
+  Project(spec, weights, x);
   NormTurnAndStore(step, layer, weights);
   Attend(step, layer, weights);
   for (const StepSegment& segment : step.segments) segment.chunk->EndLayer(layer.kv);
-  input_.Set(mixed_.data(), step.row_count(), spec.q_heads * spec.v_dim);
-  MatMul(weights.attention_out, input_, out, config_.hidden, pool_);
+  mixed_input_.Set(mixed_.data(), step.row_count(), spec.q_heads * spec.v_dim);
+  MatMul(weights.attention_out, mixed_input_, out, config_.hidden, pool_);
 }
 
 void AttentionBlock::Project(const AttentionSpec& spec, const LayerWeights& weights,
-                             const Step& step, const float* x) {
-  const size_t rows = step.row_count();
+                             Activations& x) {
+  const size_t rows = x.rows();
   queries_.EnsureCount(rows * spec.q_heads * spec.k_dim);
   keys_.EnsureCount(rows * spec.kv_heads * spec.k_dim);
   values_.EnsureCount(rows * spec.kv_heads * spec.v_dim);
   mixed_.EnsureCount(rows * spec.q_heads * spec.v_dim);
-  input_.Set(x, step.row_count(), config_.hidden);
   MatMul(std::array{MatMulOutput{&weights.q, queries_.data(), weights.q.rows()},
                     MatMulOutput{&weights.k, keys_.data(), weights.k.rows()},
                     MatMulOutput{&weights.v, values_.data(), weights.v.rows()}},
-         input_, pool_);
+         x, pool_);
 }
 
 void AttentionBlock::NormTurnAndStore(const Step& step, const LayerConfig& layer,

@@ -29,7 +29,7 @@ class AttentionBlock {
   void BeginStep(const Step& step);
 
   // x, out: [rows, hidden].
-  void Run(const Step& step, const LayerConfig& layer, const LayerWeights& weights, const float* x,
+  void Run(const Step& step, const LayerConfig& layer, const LayerWeights& weights, Activations& x,
            float* out);
 
  private:
@@ -40,8 +40,7 @@ class AttentionBlock {
   };
 
   [[nodiscard]] GroupRope& RopeOf(KvGroupKind group);
-  void Project(const AttentionSpec& spec, const LayerWeights& weights, const Step& step,
-               const float* x);
+  void Project(const AttentionSpec& spec, const LayerWeights& weights, Activations& x);
   void NormTurnAndStore(const Step& step, const LayerConfig& layer, const LayerWeights& weights);
   void Attend(const Step& step, const LayerConfig& layer, const LayerWeights& weights);
 
@@ -50,7 +49,7 @@ class AttentionBlock {
   Attention attention_;
   std::optional<GroupRope> full_rope_;
   std::optional<GroupRope> window_rope_;
-  Activations input_;
+  Activations mixed_input_;
   AlignedArray<float> queries_;  // [rows, q_heads, k_dim]
   AlignedArray<float> keys_;     // [rows, kv_heads, k_dim]
   AlignedArray<float> values_;   // [rows, kv_heads, v_dim]

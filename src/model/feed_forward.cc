@@ -11,49 +11,48 @@ namespace weir {
 FeedForward::FeedForward(const ModelConfig& config, ThreadPool& pool)
     : config_(config), pool_(pool) {}
 
-void FeedForward::Run(const LayerConfig& layer, const LayerWeights& weights, const float* x,
-                      uint32_t rows, float* out) {
+void FeedForward::Run(const LayerConfig& layer, const LayerWeights& weights, Activations& x,
+                      float* out) {
   if (layer.has_experts) {
-    RunExperts(weights, x, rows, out);
+    RunExperts(weights, x, out);
   } else {
-    RunGated(weights.dense, x, rows, out);
+    RunGated(weights.dense, x, out);
   }
 }
 
-void FeedForward::RunGated(const GatedWeights& weights, const float* x, uint32_t rows, float* out) {
+void FeedForward::RunGated(const GatedWeights& weights, Activations& x, float* out) {
+  const uint32_t rows = x.rows();
   const uint32_t inner = weights.gate.rows();
   gate_.EnsureCount(size_t{rows} * inner);
   up_.EnsureCount(size_t{rows} * inner);
-  input_.Set(x, rows, config_.hidden);
   MatMul(std::array{MatMulOutput{&weights.gate, gate_.data(), inner},
                     MatMulOutput{&weights.up, up_.data(), inner}},
-         input_, pool_);
+         x, pool_);
   const auto activate = config_.activation == Activation::kSilu ? SiluMul : GeluTanhMul;
-  ForRows(pool_, rows, [&](uint32_t row) {
+  inner_.SetFilled(gate_.data(), rows, inner, CodesFor(weights.down), pool_, [&](uint32_t row) {
     const auto gate = RowOf(gate_.data(), row, inner);
     activate(gate, RowOf(up_.data(), row, inner), gate);
   });
-  inner_.Set(gate_.data(), rows, inner);
   MatMul(weights.down, inner_, out, config_.hidden, pool_);
 }
 
-void FeedForward::Route(const LayerWeights& weights, const float* x, uint32_t rows) {
+void FeedForward::Route(const LayerWeights& weights, Activations& x) {
   const ExpertSpec& spec = *config_.experts;
+  const uint32_t rows = x.rows();
   router_logits_.EnsureCount(size_t{rows} * spec.count);
   choices_.EnsureCount(size_t{rows} * spec.used);
-  input_.Set(x, rows, config_.hidden);
-  MatMul(weights.router, input_, router_logits_.data(), spec.count, pool_);
+  MatMul(weights.router, x, router_logits_.data(), spec.count, pool_);
   ForRows(pool_, rows, [&](uint32_t row) {
     ChooseExperts(spec, RowOf(router_logits_.data(), row, spec.count), weights.router_bias,
                   {choices_.data() + size_t{row} * spec.used, spec.used});
   });
 }
 
-void FeedForward::RunExperts(const LayerWeights& weights, const float* x, uint32_t rows,
-                             float* out) {
+void FeedForward::RunExperts(const LayerWeights& weights, Activations& x, float* out) {
+  const uint32_t rows = x.rows();
   const uint32_t used = config_.experts->used;
   const uint32_t hidden = config_.hidden;
-  Route(weights, x, rows);
+  Route(weights, x);
   products_.EnsureCount(size_t{rows} * used * hidden);
   gathered_.EnsureCount(size_t{rows} * hidden);
   for (uint32_t expert = 0; expert < weights.experts.size(); ++expert) {
@@ -61,7 +60,7 @@ void FeedForward::RunExperts(const LayerWeights& weights, const float* x, uint32
     for (uint32_t place = 0; place < rows * used; ++place) {
       if (choices_[place].expert == expert) places_.push_back(place);
     }
-    if (!places_.empty()) RunExpert(weights.experts[expert], x);
+    if (!places_.empty()) RunExpert(weights.experts[expert], x.values());
   }
   ForRows(pool_, rows, [&](uint32_t row) {
     const auto sum = RowOf(out, row, hidden);
@@ -80,7 +79,8 @@ void FeedForward::RunExpert(const GatedWeights& weights, const float* x) {
     const auto from = RowOf(x, places_[i] / used, hidden);
     std::copy(from.begin(), from.end(), RowOf(gathered_.data(), i, hidden).begin());
   });
-  RunGated(weights, gathered_.data(), count, gathered_.data());
+  expert_input_.Set(gathered_.data(), count, hidden);
+  RunGated(weights, expert_input_, gathered_.data());
   ForRows(pool_, count, [&](uint32_t i) {
     const auto from = RowOf(gathered_.data(), i, hidden);
     std::copy(from.begin(), from.end(), RowOf(products_.data(), places_[i], hidden).begin());

@@ -27,18 +27,16 @@ class FeedForward {
   FeedForward(const ModelConfig& config, ThreadPool& pool);
 
   // x, out: [rows, hidden].
-  void Run(const LayerConfig& layer, const LayerWeights& weights, const float* x, uint32_t rows,
-           float* out);
+  void Run(const LayerConfig& layer, const LayerWeights& weights, Activations& x, float* out);
 
  private:
-  void RunGated(const GatedWeights& weights, const float* x, uint32_t rows, float* out);
-  void RunExperts(const LayerWeights& weights, const float* x, uint32_t rows, float* out);
-  void Route(const LayerWeights& weights, const float* x, uint32_t rows);
+  void RunGated(const GatedWeights& weights, Activations& x, float* out);
+  void RunExperts(const LayerWeights& weights, Activations& x, float* out);
+  void Route(const LayerWeights& weights, Activations& x);
   void RunExpert(const GatedWeights& weights, const float* x);
 
   const ModelConfig& config_;
   ThreadPool& pool_;
-  Activations input_;
   Activations inner_;
   AlignedArray<float> gate_;  // [rows, ffn hidden]
   AlignedArray<float> up_;    // [rows, ffn hidden]
@@ -46,6 +44,7 @@ class FeedForward {
   AlignedArray<float> router_logits_;   // [rows, experts]
   AlignedArray<ExpertChoice> choices_;  // [rows, used]
   AlignedArray<float> products_;        // [rows, used, hidden]
+  Activations expert_input_;            // gathered_
   AlignedArray<float> gathered_;        // [rows of one expert, hidden], in and then out
   std::vector<uint32_t> places_;        // of choices_ that chose the expert at hand
 };

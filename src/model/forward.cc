@@ -17,9 +17,16 @@ ForwardPass::ForwardPass(const ModelConfig& config, const ModelWeights& weights,
 std::span<const float> ForwardPass::Run(std::span<const ForwardSegment> segments) {
   BeginStep(segments);
   Embed();
-  for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
-    RunAttention(config_.layers[layer], weights_.layers[layer]);
-    RunFeedForward(config_.layers[layer], weights_.layers[layer]);
+  for (size_t i = 0; i < config_.layers.size(); ++i) {
+    const LayerConfig& layer = config_.layers[i];
+    const LayerWeights& weights = weights_.layers[i];
+    SetInput(weights.attention_norm, weights.q);
+    attention_.Run(step_, layer, weights, input_, produced_.data());
+    post_norm_ = weights.post_attention_norm;
+    has_produced_ = true;
+    SetInput(weights.ffn_norm, layer.has_experts ? weights.router : weights.dense.gate);
+    feed_forward_.Run(layer, weights, input_, produced_.data());
+    post_norm_ = weights.post_ffn_norm;
   }
   return Logits();
 }
@@ -43,6 +50,7 @@ void ForwardPass::BeginStep(std::span<const ForwardSegment> segments) {
   stream_.EnsureCount(elements);
   normed_.EnsureCount(elements);
   produced_.EnsureCount(elements);
+  has_produced_ = false;
   attention_.BeginStep(step_);
 }
 
@@ -62,44 +70,33 @@ void ForwardPass::Embed() {
   });
 }
 
-void ForwardPass::RunAttention(const LayerConfig& layer, const LayerWeights& weights) {
-  Norm(weights.attention_norm);
-  attention_.Run(step_, layer, weights, normed_.data(), produced_.data());
-  AddToStream(weights.post_attention_norm);
-}
-
-void ForwardPass::RunFeedForward(const LayerConfig& layer, const LayerWeights& weights) {
-  Norm(weights.ffn_norm);
-  feed_forward_.Run(layer, weights, normed_.data(), step_.row_count(), produced_.data());
-  AddToStream(weights.post_ffn_norm);
-}
-
-void ForwardPass::Norm(std::span<const float> weight) {
-  ForRows(pool_, step_.row_count(), [&](uint32_t row) {
-    RmsNorm(RowOf(stream_.data(), row, config_.hidden), weight, config_.norm_epsilon,
-            RowOf(normed_.data(), row, config_.hidden));
-  });
-}
-
-void ForwardPass::AddToStream(std::span<const float> post_norm) {
-  ForRows(pool_, step_.row_count(), [&](uint32_t row) {
+void ForwardPass::NormRow(uint32_t row, std::span<const float> norm, std::span<float> input) {
+  const auto h = RowOf(stream_.data(), row, config_.hidden);
+  if (has_produced_) {
     const auto produced = RowOf(produced_.data(), row, config_.hidden);
-    if (!post_norm.empty()) RmsNorm(produced, post_norm, config_.norm_epsilon, produced);
-    AddInPlace(produced, RowOf(stream_.data(), row, config_.hidden));
-  });
+    if (!post_norm_.empty()) RmsNorm(produced, post_norm_, config_.norm_epsilon, produced);
+    AddInPlace(produced, h);
+  }
+  RmsNorm(h, norm, config_.norm_epsilon, input);
+}
+
+// `reader`: the first matrix that reads the input.
+void ForwardPass::SetInput(std::span<const float> norm, const PackedMatrix& reader) {
+  input_.SetFilled(
+      normed_.data(), step_.row_count(), config_.hidden, CodesFor(reader), pool_,
+      [&](uint32_t row) { NormRow(row, norm, RowOf(normed_.data(), row, config_.hidden)); });
 }
 
 std::span<const float> ForwardPass::Logits() {
   const auto wanted = static_cast<uint32_t>(wanted_.size());
   if (wanted == 0) return {};
-  ForRows(pool_, wanted, [&](uint32_t i) {
-    RmsNorm(RowOf(stream_.data(), wanted_[i], config_.hidden), weights_.final_norm,
-            config_.norm_epsilon, RowOf(normed_.data(), i, config_.hidden));
-  });
+  input_.SetFilled(
+      normed_.data(), wanted, config_.hidden, CodesFor(weights_.head), pool_, [&](uint32_t i) {
+        NormRow(wanted_[i], weights_.final_norm, RowOf(normed_.data(), i, config_.hidden));
+      });
   const size_t count = size_t{wanted} * config_.vocab_size;
   logits_.EnsureCount(count);
-  head_input_.Set(normed_.data(), wanted, config_.hidden);
-  MatMul(weights_.head, head_input_, logits_.data(), config_.vocab_size, pool_);
+  MatMul(weights_.head, input_, logits_.data(), config_.vocab_size, pool_);
   if (config_.logit_softcap != 0.0F) {
     ForRows(pool_, wanted, [&](uint32_t i) {
       Softcap(config_.logit_softcap, RowOf(logits_.data(), i, config_.vocab_size));

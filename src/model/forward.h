@@ -36,10 +36,9 @@ class ForwardPass {
   void BeginStep(std::span<const ForwardSegment> segments);
   void ListWanted(const ForwardSegment& segment, uint32_t first_row);
   void Embed();
-  void RunAttention(const LayerConfig& layer, const LayerWeights& weights);
-  void RunFeedForward(const LayerConfig& layer, const LayerWeights& weights);
-  void Norm(std::span<const float> weight);
-  void AddToStream(std::span<const float> post_norm);
+  // input = norm(h) of a row, after h has taken up what the part before produced.
+  void NormRow(uint32_t row, std::span<const float> norm, std::span<float> input);
+  void SetInput(std::span<const float> norm, const PackedMatrix& reader);
   std::span<const float> Logits();
 
   const ModelConfig& config_;
@@ -54,9 +53,11 @@ class ForwardPass {
   Step step_;
   AlignedArray<float> stream_;    // h: [rows, hidden]
   AlignedArray<float> normed_;    // [rows, hidden]: input of the part at hand
-  AlignedArray<float> produced_;  // [rows, hidden]: its output
-  Activations head_input_;
-  AlignedArray<float> logits_;  // [wanted, vocabulary]
+  AlignedArray<float> produced_;  // [rows, hidden]: output of the part before, not yet in h
+  bool has_produced_ = false;
+  std::span<const float> post_norm_;  // of produced_; empty: none
+  Activations input_;                 // normed_
+  AlignedArray<float> logits_;        // [wanted, vocabulary]
 };
 
 }  // namespace weir

@@ -46,16 +46,22 @@ void Activations::Set(const float* values, uint32_t rows, uint32_t cols) {
   quantized_ = false;
 }
 
-void Activations::Quantize(ThreadPool& pool) {
-  if (quantized_) return;
+void Activations::EnsureBlocks() {
   WEIR_CHECK(cols_ % kBlockCols == 0);
   blocks_.EnsureCount((size_t{rows_} * (cols_ / kBlockCols) + kRowBlock) * kRowBytes);
-  const MatMulKernels& kernels = ChosenMatMulKernels();
-  pool.ParallelFor(row_block_count(), [&](uint32_t row_block, uint32_t) {
-    const size_t first_row = static_cast<size_t>(row_block) * kRowBlock;
-    kernels.quantize(values_ + first_row * cols_, RowsOf(row_block), cols_,
-                     blocks_.data() + BlockBytesBefore(row_block));
-  });
+}
+
+void Activations::QuantizeRowBlock(uint32_t row_block) {
+  const size_t first_row = static_cast<size_t>(row_block) * kRowBlock;
+  ChosenMatMulKernels().quantize(values_ + first_row * cols_, RowsOf(row_block), cols_,
+                                 blocks_.data() + BlockBytesBefore(row_block));
+}
+
+void Activations::Quantize(ThreadPool& pool) {
+  if (quantized_) return;
+  EnsureBlocks();
+  pool.ParallelFor(row_block_count(),
+                   [&](uint32_t row_block, uint32_t) { QuantizeRowBlock(row_block); });
   quantized_ = true;
 }
 

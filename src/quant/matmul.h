@@ -20,6 +20,7 @@
 #include "base/aligned.h"
 #include "base/arena.h"
 #include "base/thread_pool.h"
+#include "quant/block_format.h"
 #include "quant/weight_type.h"
 
 namespace weir {
@@ -101,6 +102,22 @@ class Activations {
   // own buffers: no allocation once the largest shape was seen.
   void Set(const float* values, uint32_t rows, uint32_t cols);
 
+  // As Set(), after fill(row) has written each row of `values`; rows are quantised, if their
+  // product wants that, while they are still in the cache. fill runs on any thread.
+  enum class Codes : uint8_t { kNone, kWanted };
+  template <class Fill>
+  void SetFilled(float* values, uint32_t rows, uint32_t cols, Codes codes, ThreadPool& pool,
+                 const Fill& fill) {
+    Set(values, rows, cols);
+    if (codes == Codes::kWanted) EnsureBlocks();
+    pool.ParallelFor(row_block_count(), [&](uint32_t row_block, uint32_t) {
+      const uint32_t first = row_block * kRowBlock;
+      for (uint32_t row = first; row < first + RowsOf(row_block); ++row) fill(row);
+      if (codes == Codes::kWanted) QuantizeRowBlock(row_block);
+    });
+    quantized_ = codes == Codes::kWanted;
+  }
+
   // Quantises if not yet done. Requires cols % 32 == 0.
   void Quantize(ThreadPool& pool);
 
@@ -122,6 +139,8 @@ class Activations {
  private:
   friend void MatMul(std::span<const MatMulOutput>, Activations&, ThreadPool&);
 
+  void EnsureBlocks();
+  void QuantizeRowBlock(uint32_t row_block);
   [[nodiscard]] size_t BlockBytesBefore(uint32_t row_block) const {
     return size_t{row_block} * kRowBlock * (cols_ / 32) * kRowBytes;
   }
@@ -134,6 +153,10 @@ class Activations {
   AlignedArray<std::byte> blocks_;
   AlignedArray<std::byte> panels_;  // MatMul's scratch: a task's panels, by thread
 };
+
+[[nodiscard]] inline Activations::Codes CodesFor(const PackedMatrix& reader) {
+  return IsQuantized(reader.type()) ? Activations::Codes::kWanted : Activations::Codes::kNone;
+}
 
 // y [x.rows(), y_stride], of which the first weights->rows() of each row are overwritten.
 struct MatMulOutput {
