@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 // Query rows a block aims at: enough to pay for widening K and V, few enough to stay in L2.
-constexpr uint32_t kBlockRows = 96;
+constexpr uint32_t kBlockRows = 192;
 // Rows of split states kept at once when the splits of a block run in parallel.
 constexpr uint32_t kWaveRows = 4096;
 
