@@ -75,4 +75,33 @@ void TopEntries(std::span<const float> row, uint32_t count, std::vector<RowEntry
   std::sort(out.begin(), out.end(), Precedes);
 }
 
+void EntriesFrom(std::span<const float> row, float bar, std::vector<RowEntry>& out) {
+  out.clear();
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (!(row[i] >= bar) || row[i] == -kInfinity) continue;
+    out.push_back({CleanLogit(row[i]), static_cast<uint32_t>(i)});
+  }
+  std::sort(out.begin(), out.end(), Precedes);
+}
+
+float TailBar(std::span<const float> row, float max, float temperature, double tail_mass) {
+  constexpr size_t kSamples = 16384;
+  constexpr size_t kBuckets = 256;  // of 1/8 each, in units of temperature below the maximum
+  const size_t stride = std::max<size_t>(row.size() / kSamples, 1);
+  std::array<uint32_t, kBuckets> counts{};
+  for (size_t i = 0; i < row.size(); i += stride) {
+    const float bucket = (max - CleanLogit(row[i])) / temperature * 8;
+    ++counts[bucket < kBuckets - 1 ? static_cast<size_t>(bucket) : kBuckets - 1];
+  }
+  double tail = 0;
+  for (size_t bucket = kBuckets; bucket-- > 0;) {
+    const float below = static_cast<float>(bucket) / 8;  // the least: so the weight is the most
+    tail +=
+        static_cast<double>(counts[bucket] * stride) * static_cast<double>(ExpNonPositive(-below));
+    if (tail <= tail_mass) continue;
+    return bucket + 1 == kBuckets ? -kInfinity : max - (below + 0.125F) * temperature;
+  }
+  return max - 0.125F * temperature;
+}
+
 }  // namespace weir

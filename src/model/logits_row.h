@@ -64,4 +64,13 @@ void ExpRow(std::span<const float> row, float max, float temperature, std::span<
 // row plus the work on a few multiples of `count` entries.
 void TopEntries(std::span<const float> row, uint32_t count, std::vector<RowEntry>& out);
 
+// The entries at or above `bar` and above -infinity, in order. Replaces `out`; costs one pass over
+// the row plus a sort of what it finds.
+void EntriesFrom(std::span<const float> row, float bar, std::vector<RowEntry>& out);
+
+// A bar below which the entries' weights, as in SumOfExp, sum to about `tail_mass` at most: judged
+// by a sample of the row, so the caller checks what it finds. -infinity when every entry counts.
+[[nodiscard]] float TailBar(std::span<const float> row, float max, float temperature,
+                            double tail_mass);
+
 }  // namespace weir

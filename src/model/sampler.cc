@@ -1,6 +1,7 @@
 #include "model/sampler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "base/check.h"
@@ -11,8 +12,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kFloatMax = std::numeric_limits<float>::max();
-// Likely enough to hold a top_p set that a second look is rare.
-constexpr uint32_t kFirstLook = 256;
 
 size_t IndexOf(TokenId token) { return static_cast<size_t>(token.value()); }
 
@@ -145,33 +144,58 @@ uint32_t Sampler::Draw(std::span<const float> row, float max, double uniform) {
 }
 
 // Leaves what top_k, top_p and min_p let through in candidates_, with weights relative to the
-// likeliest token's 1.
+// likeliest token's 1. top_p is of the mass that top_k left; without top_k that of the whole row.
 void Sampler::CollectCandidates(std::span<const float> row, float max) {
-  const auto vocab_size = static_cast<uint32_t>(row.size());
-  const uint32_t most = params_.top_k == 0 ? vocab_size : std::min(params_.top_k, vocab_size);
-  // top_p is of the mass that top_k left; without top_k that of the whole row.
-  const double row_mass = params_.top_k == 0 ? SumOfExp(row, max, params_.temperature) : 0;
-  for (uint32_t look = params_.top_k == 0 ? std::min(kFirstLook, most) : most;;
-       look = most / 8 < look ? most : look * 8) {
-    TopEntries(row, look, candidates_);
-    double mass = 0;
-    for (RowEntry& entry : candidates_) {
-      entry.value = ExpNonPositive((entry.value - max) / params_.temperature);
-      mass += static_cast<double>(entry.value);
-    }
-    const double wanted =
-        static_cast<double>(params_.top_p) * (params_.top_k == 0 ? row_mass : mass);
-    size_t kept = 0;
-    double sum = 0;
-    while (kept < candidates_.size() && (kept == 0 || params_.top_p >= 1 || sum < wanted) &&
-           (kept == 0 || candidates_[kept].value >= params_.min_p)) {
-      sum += static_cast<double>(candidates_[kept++].value);
-    }
-    const bool saw_all = kept < candidates_.size() || candidates_.size() < look || look == most ||
-                         (params_.top_p < 1 && sum >= wanted);
-    candidates_.resize(kept);
-    if (saw_all) return;
+  if (params_.top_k > 0) {
+    TopEntries(row, params_.top_k, candidates_);
+    CutCandidates(static_cast<double>(params_.top_p) * WeighCandidates(max));
+    return;
   }
+  const double row_mass = SumOfExp(row, max, params_.temperature);
+  const double wanted = static_cast<double>(params_.top_p) * row_mass;
+  const float floor = MinPFloor(max);
+  // Sorting a row costs more than a decode step may; a bar that leaves out most of what top_p
+  // leaves out spares it. Should it have left out too much, it is lowered.
+  for (const double share : {0.8, 0.05, 0.0}) {
+    const double tail_mass = share * std::max(row_mass - wanted, 0.0);
+    const float bar =
+        tail_mass > 0 ? std::max(floor, TailBar(row, max, params_.temperature, tail_mass)) : floor;
+    EntriesFrom(row, bar, candidates_);
+    WeighCandidates(max);
+    if (CutCandidates(wanted) || bar == floor) return;
+  }
+}
+
+// A logit below which no token passes min_p; lowered by more than its arithmetic may be off.
+float Sampler::MinPFloor(float max) const {
+  if (params_.min_p <= 0) return -kInfinity;
+  const float floor = max + params_.temperature * (std::log(params_.min_p) - 1e-3F);
+  return floor -
+         4 * std::numeric_limits<float>::epsilon() * std::max(std::abs(max), std::abs(floor));
+}
+
+// Turns logits into weights; returns their sum.
+double Sampler::WeighCandidates(float max) {
+  double mass = 0;
+  for (RowEntry& entry : candidates_) {
+    entry.value = ExpNonPositive((entry.value - max) / params_.temperature);
+    mass += static_cast<double>(entry.value);
+  }
+  return mass;
+}
+
+// Keeps the fewest candidates whose weights sum to `wanted` (all if top_p is 1) and that pass
+// min_p, at least one. False when more entries of the row might have to be kept.
+bool Sampler::CutCandidates(double wanted) {
+  size_t kept = 0;
+  double sum = 0;
+  while (kept < candidates_.size() && (kept == 0 || params_.top_p >= 1 || sum < wanted) &&
+         (kept == 0 || candidates_[kept].value >= params_.min_p)) {
+    sum += static_cast<double>(candidates_[kept++].value);
+  }
+  const bool is_whole = kept < candidates_.size() || (params_.top_p < 1 && sum >= wanted);
+  candidates_.resize(kept);
+  return is_whole;
 }
 
 void Sampler::CountAnswer(TokenId token) {

@@ -66,6 +66,9 @@ class Sampler {
   std::span<const float> Adjust(std::span<const float> logits, std::span<const TokenId> banned);
   [[nodiscard]] uint32_t Draw(std::span<const float> row, float max, double uniform);
   void CollectCandidates(std::span<const float> row, float max);
+  [[nodiscard]] float MinPFloor(float max) const;
+  double WeighCandidates(float max);
+  bool CutCandidates(double wanted);
   void CountAnswer(TokenId token);
 
   SamplingParams params_;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "model/counter_rng.h"
+#include "model/logits_row.h"
 
 namespace weir {
 namespace {
@@ -172,6 +173,52 @@ TEST(Sampler, TopPOfAFlatVocabularyKeepsExactlyItsShare) {
   }
   EXPECT_LT(largest, 2048U);
   EXPECT_GT(largest, 1980U);
+}
+
+// The twin sorts the whole row, then cuts.
+uint32_t SlowDraw(const SamplingParams& params, std::span<const float> row, uint32_t position) {
+  const float max = RowMax(row);
+  std::vector<RowEntry> sorted;
+  TopEntries(row, static_cast<uint32_t>(row.size()), sorted);
+  const double wanted = static_cast<double>(params.top_p) * SumOfExp(row, max, params.temperature);
+  double sum = 0;
+  size_t kept = 0;
+  for (; kept < sorted.size(); ++kept) {
+    sorted[kept].value = ExpNonPositive((sorted[kept].value - max) / params.temperature);
+    if (kept > 0 && params.top_p < 1 && sum >= wanted) break;
+    if (kept > 0 && sorted[kept].value < params.min_p) break;
+    sum += static_cast<double>(sorted[kept].value);
+  }
+  const double target = UniformAt(params.seed, position, 0) * sum;
+  double walked = 0;
+  for (size_t i = 0; i < kept; ++i) {
+    walked += static_cast<double>(sorted[i].value);
+    if (walked > target) return sorted[i].index;
+  }
+  return sorted[kept - 1].index;
+}
+
+TEST(Sampler, TopPAndMinPDrawAsFromTheSortedRowWhateverItsShape) {
+  for (const size_t count : {1, 7, 300, 5000, 40000}) {
+    for (const float spread : {0.0F, 0.01F, 1.0F, 4.0F, 300.0F}) {
+      std::vector<float> row = RandomRow(count, 5, spread);
+      if (count > 7) row[3] = 5 * spread;  // a likeliest token that a sample misses
+      if (count > 7) row[5] = -kInf;
+      for (const float top_p : {1e-6F, 0.5F, 0.95F, 0.999999F, 1.0F}) {
+        for (const float min_p : {0.0F, 1e-30F, 0.01F, 0.999F}) {
+          if (top_p >= 1 && min_p <= 0) continue;
+          for (const float temperature : {0.7F, 1e-6F}) {
+            const SamplingParams params{.temperature = temperature, .top_p = top_p, .min_p = min_p};
+            for (const uint32_t position : {1U, 2U}) {
+              ASSERT_EQ(DrawOne(params, row, position), SlowDraw(params, row, position))
+                  << count << " tokens, spread " << spread << ", top_p " << top_p << ", min_p "
+                  << min_p << ", temperature " << temperature << ", position " << position;
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Sampler, ALargeVocabularyIsDrawnFromBeyondTheFirstBlock) {
