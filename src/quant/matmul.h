@@ -72,23 +72,32 @@ struct ActivationBlock {
   using Pointer = std::conditional_t<std::is_const_v<Byte>, const T*, T*>;
   static constexpr size_t kRowBytes = 48;
 
-  // Block `index` of consecutive blocks of `rows` rows each.
+  // The first of consecutive blocks of `rows` rows each, or block `index`.
+  ActivationBlock(Byte* blocks, size_t rows)
+      : codes(reinterpret_cast<Pointer<int8_t>>(blocks)),
+        scale(reinterpret_cast<Pointer<float>>(blocks + rows * 32)),
+        scaled_sum(scale + rows),
+        minus_low_sum(reinterpret_cast<Pointer<int32_t>>(blocks + rows * 40)),
+        minus_sum(minus_low_sum + rows),
+        block_bytes(rows * kRowBytes) {}
   ActivationBlock(Byte* blocks, size_t index, size_t rows)
       : ActivationBlock(blocks + index * rows * kRowBytes, rows) {}
+
+  // To the next block.
+  void Advance() {
+    codes += block_bytes;
+    scale += block_bytes / 4;
+    scaled_sum += block_bytes / 4;
+    minus_low_sum += block_bytes / 4;
+    minus_sum += block_bytes / 4;
+  }
 
   Pointer<int8_t> codes;           // [rows][32]
   Pointer<float> scale;            // [rows], as all that follow
   Pointer<float> scaled_sum;       // scale * sum of codes
   Pointer<int32_t> minus_low_sum;  // -(sum of codes 0..15)
   Pointer<int32_t> minus_sum;      // -(sum of all codes)
-
- private:
-  ActivationBlock(Byte* at, size_t rows)
-      : codes(reinterpret_cast<Pointer<int8_t>>(at)),
-        scale(reinterpret_cast<Pointer<float>>(at + rows * 32)),
-        scaled_sum(scale + rows),
-        minus_low_sum(reinterpret_cast<Pointer<int32_t>>(at + rows * 40)),
-        minus_sum(minus_low_sum + rows) {}
+  size_t block_bytes;
 };
 
 // Rows of activations, as f32 and, made at most once, as int8 blocks. Shared by the matrices that

@@ -87,9 +87,9 @@ void MultiplyRows(const GroupProduct& product, uint32_t first) {
     VF acc[kRows];
     WEIR_UNROLL
     for (uint32_t m = 0; m < kRows; ++m) acc[m] = hn::Zero(df);
-    for (size_t block = 0; block < block_count; ++block) {
+    ConstActivationBlock x(product.x, product.rows);
+    for (size_t block = 0; block < block_count; ++block, x.Advance()) {
       if constexpr (kRows == 1) reader.Prefetch(block);
-      const ConstActivationBlock x(product.x, block, product.rows);
       AddBlock<Reader, kRows>(reader, block, part, x, first, acc);
     }
     WEIR_UNROLL
