@@ -198,7 +198,7 @@ const MatMulKernels& AmxMatMulKernels() {
       .multiply_packed = Avx512MatMulKernels().multiply_packed,
       .multiply_panel = MultiplyPanel,
       .unpack_panel = UnpackPanel,
-      .panel_from_rows = 5,
+      .panel_from_rows = 16,
       .begin_panels = BeginPanels,
       .end_panels = EndPanels,
       .quantize = Avx512MatMulKernels().quantize,
