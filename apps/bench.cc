@@ -17,6 +17,7 @@
 #include "loaded_model.h"
 #include "machine_limits.h"
 #include "model/kv_shape.h"
+#include "model_options.h"
 #include "model_work.h"
 #include "number_list.h"
 #include "progress_bar.h"
@@ -154,8 +155,7 @@ Command MakeBenchCommand(CLI::App& app) {
       ->option_text("N")
       ->check(CLI::Range(1, 16384));
   app.add_option("-o,--output", options->format, "md, json or jsonl [md]")->option_text("FORMAT");
-  app.add_option("--isa", options->isa, "scalar, avx2 or avx512 [the best there is]")
-      ->option_text("NAME");
+  AddIsaOption(app, options->isa);
   app.add_flag("--no-warmup", options->no_warmup, "Skip the run before the first measured one");
   app.add_flag("--roofline", options->roofline,
                "Measure this machine's limits and what each row reaches of them");

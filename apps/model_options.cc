@@ -59,8 +59,11 @@ void AddModelOptions(CLI::App& app, ModelOptions& options) {
       ->option_text("F")
       ->check(Between(0.001, 1));
   AddKvFormatOption(app, options.kv_format);
-  app.add_option("--isa", options.isa, "scalar, avx2 or avx512 [the best there is]")
-      ->option_text("NAME");
+  AddIsaOption(app, options.isa);
+}
+
+void AddIsaOption(CLI::App& app, std::string& isa) {
+  app.add_option("--isa", isa, SupportedIsaNames(", ") + " [the last]")->option_text("NAME");
 }
 
 void AddKvFormatOption(CLI::App& app, KvFormat& format) {
@@ -85,10 +88,8 @@ Result<void> ApplyIsa(const ModelOptions& options) {
   const auto isa = IsaFromName(options.isa);
   const auto supported = SupportedIsas();
   if (!isa || std::find(supported.begin(), supported.end(), *isa) == supported.end()) {
-    std::string names;
-    for (const Isa each : supported) names += fmt::format(" {}", NameOf(each));
     return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("--isa {}: this CPU has{}", options.isa, names));
+                fmt::format("--isa {}: this CPU has {}", options.isa, SupportedIsaNames(" ")));
   }
   return ForceIsa(*isa);
 }

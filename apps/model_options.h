@@ -24,7 +24,8 @@ struct ModelOptions {
 
 // -m -c -t --kv-memory --kv-memory-fraction --kv-format --isa
 void AddModelOptions(CLI::App& app, ModelOptions& options);
-// --kv-format alone, for commands with flags of their own
+// --isa alone and --kv-format alone, for commands with flags of their own
+void AddIsaOption(CLI::App& app, std::string& isa);
 void AddKvFormatOption(CLI::App& app, KvFormat& format);
 // --chat-template, for the commands that render chats
 void AddChatTemplateOption(CLI::App& app, ModelOptions& options);

@@ -13,6 +13,7 @@
 #include "base_file.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "model_options.h"
 #include "perplexity_report.h"
 #include "progress_bar.h"
 #include "sequence_run.h"
@@ -168,8 +169,7 @@ Command MakePerplexityCommand(CLI::App& app) {
   app.add_option("--save-base", options->save_base, "Save the rows for a later --base")
       ->option_text("FILE");
   AddKvFormatOption(app, options->model.kv_format);
-  app.add_option("--isa", options->model.isa, "scalar, avx2 or avx512 [the best there is]")
-      ->option_text("NAME");
+  AddIsaOption(app, options->model.isa);
   return [options] { return Run(*options); };
 }
 

@@ -214,12 +214,7 @@ WEIR_AFTER_VECTOR_NAMESPACE();
 namespace weir {
 
 const AttentionKernels& AttentionKernelsOf(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx512 || isa == Isa::kAmx) return N_AVX3::kAttentionKernels;
-  if (isa == Isa::kAvx2) return N_AVX2::kAttentionKernels;
-#endif
-  (void)isa;
-  return kScalarAttentionKernels;
+  return *WEIR_CHOOSE_OF(isa, kScalarAttentionKernels, kAttentionKernels);
 }
 
 }  // namespace weir

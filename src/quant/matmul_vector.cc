@@ -25,11 +25,13 @@ namespace {
 // Activation rows whose sums live in registers together: 2 vectors each.
 constexpr uint32_t kMaxRows = kLanes == 16 ? 8 : 4;
 
+// Below, DotOf is Dot, or another class of simd/dot-inl.h that the CPU can run.
+
 // -offset * sum(codes), where the dot does not subtract the offset itself.
-template <class Reader>
+template <class Reader, template <uint32_t> class DotOf>
 HWY_INLINE VI32 OffsetPart(VI32 minus_sum) {
   constexpr uint32_t kOffset = Reader::kFormat.offset;
-  if constexpr (kOffset == 0 || Dot<Reader::kFormat.code_bits>::kSubtracts128) {
+  if constexpr (kOffset == 0 || DotOf<Reader::kFormat.code_bits>::kSubtracts128) {
     return hn::Zero(di32);
   } else {
     return hn::ShiftLeft<std::countr_zero(kOffset)>(minus_sum);
@@ -37,18 +39,18 @@ HWY_INLINE VI32 OffsetPart(VI32 minus_sum) {
 }
 
 // acc[m] += one block of weights times row first + m of the block's activations.
-template <class Reader, uint32_t kRows>
+template <class Reader, template <uint32_t> class DotOf, uint32_t kRows>
 HWY_INLINE void AddBlock(const Reader& reader, size_t block, size_t part,
                          const ConstActivationBlock& x, uint32_t first, VF (&acc)[kRows]) {
   constexpr ScaleKind kKind = Reader::kFormat.scale_kind;
   constexpr bool kHalves = kKind == ScaleKind::kK16;
   const auto high = reader.High(block, part);
   const Scales scales = reader.LoadScales(block, part);
-  Dot<Reader::kFormat.code_bits> dot[kRows];
+  DotOf<Reader::kFormat.code_bits> dot[kRows];
   WEIR_UNROLL
   for (uint32_t m = 0; m < kRows; ++m) {
-    dot[m].Start(
-        OffsetPart<Reader>(hn::Set(di32, (kHalves ? x.minus_low_sum : x.minus_sum)[first + m])));
+    const int32_t minus_sum = (kHalves ? x.minus_low_sum : x.minus_sum)[first + m];
+    dot[m].Start(OffsetPart<Reader, DotOf>(hn::Set(di32, minus_sum)));
   }
   WEIR_UNROLL
   for (size_t q = 0; q < 8; ++q) {
@@ -59,7 +61,7 @@ HWY_INLINE void AddBlock(const Reader& reader, size_t block, size_t part,
         acc[m] = hn::MulAdd(scale, hn::ConvertTo(df, dot[m].Sum()), acc[m]);
         const VI32 minus_high_sum = hn::Sub(hn::Set(di32, x.minus_sum[first + m]),
                                             hn::Set(di32, x.minus_low_sum[first + m]));
-        dot[m].Start(OffsetPart<Reader>(minus_high_sum));
+        dot[m].Start(OffsetPart<Reader, DotOf>(minus_high_sum));
       }
     }
     const VU8 codes = reader.Quad(high, block, part, q);
@@ -79,7 +81,7 @@ HWY_INLINE void AddBlock(const Reader& reader, size_t block, size_t part,
 }
 
 // Rows [first, first + kRows) of the product.
-template <class Reader, uint32_t kRows>
+template <class Reader, template <uint32_t> class DotOf, uint32_t kRows>
 void MultiplyRows(const GroupProduct& product, uint32_t first) {
   const Reader reader(product.weights, product.cols);
   const size_t block_count = product.cols / kBlockCols;
@@ -90,7 +92,7 @@ void MultiplyRows(const GroupProduct& product, uint32_t first) {
     ConstActivationBlock x(product.x, product.rows);
     for (size_t block = 0; block < block_count; ++block, x.Advance()) {
       if constexpr (kRows == 1) reader.Prefetch(block);
-      AddBlock<Reader, kRows>(reader, block, part, x, first, acc);
+      AddBlock<Reader, DotOf, kRows>(reader, block, part, x, first, acc);
     }
     WEIR_UNROLL
     for (uint32_t m = 0; m < kRows; ++m) {
@@ -136,11 +138,11 @@ struct FloatRows {
   }
 };
 
-template <class Reader>
+template <class Reader, template <uint32_t> class DotOf>
 struct QuantizedRows {
   template <uint32_t kRows>
   static void Multiply(const GroupProduct& product, uint32_t first) {
-    MultiplyRows<Reader, kRows>(product, first);
+    MultiplyRows<Reader, DotOf, kRows>(product, first);
   }
 };
 
@@ -188,15 +190,16 @@ HWY_INLINE void VisitQuantized(WeightType type, const Visitor& visitor) {
   }
 }
 
-template <template <WeightType> class Reader>
+template <template <WeightType> class Reader, template <uint32_t> class DotOf>
 struct MultiplyVisitor {
   const GroupProduct& product;
   template <WeightType kType>
   void Visit() const {
-    MultiplyAll<QuantizedRows<Reader<kType>>>(product);
+    MultiplyAll<QuantizedRows<Reader<kType>, DotOf>>(product);
   }
 };
 
+template <template <uint32_t> class DotOf>
 void MultiplyPacked(const GroupProduct& product) {
   switch (product.type) {
     case WeightType::kF32:
@@ -206,12 +209,13 @@ void MultiplyPacked(const GroupProduct& product) {
     case WeightType::kBF16:
       return MultiplyAll<FloatRows<hwy::bfloat16_t>>(product);
     default:
-      return VisitQuantized(product.type, MultiplyVisitor<PackedReader>{product});
+      return VisitQuantized(product.type, MultiplyVisitor<PackedReader, DotOf>{product});
   }
 }
 
+template <template <uint32_t> class DotOf>
 void MultiplyPanel(const GroupProduct& product) {
-  VisitQuantized(product.type, MultiplyVisitor<PanelReader>{product});
+  VisitQuantized(product.type, MultiplyVisitor<PanelReader, DotOf>{product});
 }
 
 struct UnpackVisitor {
@@ -292,12 +296,11 @@ void Quantize(const float* values, uint32_t rows, uint32_t cols, std::byte* out)
   }
 }
 
-}  // namespace
-
-const MatMulKernels& Kernels() {
+template <template <uint32_t> class DotOf>
+const MatMulKernels& KernelsWith() {
   static constexpr MatMulKernels kernels = {
-      .multiply_packed = MultiplyPacked,
-      .multiply_panel = MultiplyPanel,
+      .multiply_packed = MultiplyPacked<DotOf>,
+      .multiply_panel = MultiplyPanel<DotOf>,
       .unpack_panel = UnpackPanel,
       .panel_from_rows = 9,
       .begin_panels = nullptr,
@@ -306,6 +309,13 @@ const MatMulKernels& Kernels() {
   };
   return kernels;
 }
+
+}  // namespace
+
+const MatMulKernels& Kernels() { return KernelsWith<Dot>(); }
+#if HWY_TARGET == HWY_AVX2
+const MatMulKernels& AvxVnniKernels() { return KernelsWith<NativeDot>(); }
+#endif
 
 }  // namespace weir::HWY_NAMESPACE
 WEIR_AFTER_VECTOR_NAMESPACE();
@@ -321,6 +331,7 @@ const MatMulKernels& Avx512MatMulKernels() { return N_AVX3::Kernels(); }
 const MatMulKernels& ChosenMatMulKernels() {
 #if defined(__x86_64__)
   if (ChosenIsa() == Isa::kAmx) return AmxMatMulKernels();
+  if (ChosenIsa() == Isa::kAvxVnni) return N_AVX2::AvxVnniKernels();
 #endif
   return WEIR_CHOOSE(ScalarMatMulKernels, Kernels)();
 }

@@ -27,38 +27,64 @@ WEIR_BEFORE_VECTOR_NAMESPACE();
 namespace weir::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Adds, in each i32 lane, the 4 products of its bytes of `codes` with 4 activations, the same in
-// all lanes. Codes are unsigned and below 2^kBits; activations lie in -127..127. A block is 8 quads
-// added in order; a Dot is started, given its quads, and then read.
-//
-// AVX-512 has an instruction for it (VNNI). AVX2 multiplies bytes to pairwise 16-bit sums, which
-// saturate: as many quads as surely fit are added in 16 bits (15 * 127 * 2 * 8 = 30480,
-// 31 * 127 * 2 * 4 = 31496, 63 * 127 * 2 * 2 = 32004) before they widen. Codes of 8 bits do not
-// fit, so they become signed (minus 128) and their sign moves to the activations: 128 * 127 * 2 =
-// 32512 fits. Then the sum is already that of code - 128.
-template <uint32_t kBits>
-class Dot {
- public:
-  using I32 = hn::CappedTag<int32_t, 16>;
-  using U8 = hn::Repartition<uint8_t, I32>;
-  using VI32 = hn::VFromD<I32>;
-  using VU8 = hn::VFromD<U8>;
+using DotSum = hn::VFromD<hn::CappedTag<int32_t, 16>>;
+using DotCodes = hn::VFromD<hn::Repartition<uint8_t, hn::CappedTag<int32_t, 16>>>;
 
+HWY_INLINE DotSum BroadcastQuad(const int8_t* activations) {
+  int32_t four;
+  std::memcpy(&four, activations, 4);
+  return hn::Set(hn::CappedTag<int32_t, 16>(), four);
+}
+
+// sum + the 4 products of each lane, in one instruction.
+HWY_INLINE DotSum NativeAdd(DotSum sum, DotCodes codes, DotSum activations) {
 #if HWY_TARGET == HWY_AVX3
+  return DotSum{_mm512_dpbusd_epi32(sum.raw, codes.raw, activations.raw)};
+#else
+  // AVX-VNNI, in assembly because this namespace is compiled for plain AVX2. {vex}: not the
+  // AVX-512 instruction of that name.
+  asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum.raw) : "x"(codes.raw), "x"(activations.raw));
+  return sum;
+#endif
+}
+
+// A Dot adds, in each i32 lane, the 4 products of its bytes of `codes` with 4 activations, the same
+// in all lanes. Codes are unsigned and below 2^kBits; activations lie in -127..127. A block is 8
+// quads added in order; a Dot is started, given its quads, and then read. kSubtracts128: the sum is
+// already that of code - 128.
+
+// For AVX-512 with VNNI and for CPUs with AVX-VNNI.
+template <uint32_t kBits>
+class NativeDot {
+ public:
   static constexpr bool kSubtracts128 = false;
 
-  HWY_INLINE void Start(VI32 sum) { sum_ = sum; }
+  HWY_INLINE void Start(DotSum sum) { sum_ = sum; }
 
-  HWY_INLINE void Add(size_t /*quad*/, VU8 codes, const int8_t* activations) {
-    sum_ = VI32{_mm512_dpbusd_epi32(sum_.raw, codes.raw, Broadcast(activations).raw)};
+  HWY_INLINE void Add(size_t /*quad*/, DotCodes codes, const int8_t* activations) {
+    sum_ = NativeAdd(sum_, codes, BroadcastQuad(activations));
   }
-#else
+
+  [[nodiscard]] HWY_INLINE DotSum Sum() const { return sum_; }
+
+ private:
+  DotSum sum_;
+};
+
+#if HWY_TARGET == HWY_AVX2
+// Multiplies bytes to pairwise 16-bit sums, which saturate: as many quads as surely fit are added
+// in 16 bits (15 * 127 * 2 * 8 = 30480, 31 * 127 * 2 * 4 = 31496, 63 * 127 * 2 * 2 = 32004) before
+// they widen. Codes of 8 bits do not fit, so they become signed (minus 128) and their sign moves to
+// the activations: 128 * 127 * 2 = 32512 fits.
+template <uint32_t kBits>
+class PairDot {
+ public:
   static constexpr bool kSubtracts128 = kBits == 8;
 
-  HWY_INLINE void Start(VI32 sum) { sum_ = sum; }
+  HWY_INLINE void Start(DotSum sum) { sum_ = sum; }
 
-  HWY_INLINE void Add(size_t quad, VU8 codes, const int8_t* activations) {
-    const __m256i a = Broadcast(activations).raw;
+  HWY_INLINE void Add(size_t quad, DotCodes codes, const int8_t* activations) {
+    const __m256i a = BroadcastQuad(activations).raw;
     __m256i pairs;
     if constexpr (kBits == 8) {
       const __m256i weights = _mm256_xor_si256(codes.raw, _mm256_set1_epi8(-128));
@@ -70,27 +96,24 @@ class Dot {
     pairs_ = pairs;
     if (quad % kQuadsIn16Bits == kQuadsIn16Bits - 1) {
       const __m256i quads = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-      sum_ = VI32{_mm256_add_epi32(sum_.raw, quads)};
+      sum_ = DotSum{_mm256_add_epi32(sum_.raw, quads)};
     }
   }
+
+  [[nodiscard]] HWY_INLINE DotSum Sum() const { return sum_; }
 
  private:
   static constexpr size_t kQuadsIn16Bits = kBits == 4 ? 8 : kBits == 5 ? 4 : kBits == 6 ? 2 : 1;
   __m256i pairs_;
-
- public:
-#endif
-  [[nodiscard]] HWY_INLINE VI32 Sum() const { return sum_; }
-
- private:
-  static HWY_INLINE VI32 Broadcast(const int8_t* activations) {
-    int32_t four;
-    std::memcpy(&four, activations, 4);
-    return hn::Set(I32(), four);
-  }
-
-  VI32 sum_;
+  DotSum sum_;
 };
+
+template <uint32_t kBits>
+using Dot = PairDot<kBits>;
+#else
+template <uint32_t kBits>
+using Dot = NativeDot<kBits>;
+#endif
 
 }  // namespace weir::HWY_NAMESPACE
 WEIR_AFTER_VECTOR_NAMESPACE();

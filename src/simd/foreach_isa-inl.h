@@ -43,12 +43,15 @@
 // For a lambda in such a namespace, after its parameters: clang gives it no attributes by itself.
 #define WEIR_VECTOR_ATTR __attribute__((target(HWY_TARGET_STR WEIR_TARGET_EXTRA)))
 
-// Chooses among a scalar function and its namesake in the vector namespaces.
+// Chooses among a scalar function or table and its namesake in the vector namespaces: of path
+// `isa`, or of the chosen one. Needs simd/isa.h.
 #if defined(__x86_64__)
-#define WEIR_CHOOSE(scalar, vector) ::weir::ChooseByIsa(&(scalar), &N_AVX2::vector, &N_AVX3::vector)
+#define WEIR_CHOOSE_OF(isa, scalar, vector) \
+  ::weir::ChooseByIsa(isa, &(scalar), &N_AVX2::vector, &N_AVX3::vector)
 #else
-#define WEIR_CHOOSE(scalar, vector) (&(scalar))
+#define WEIR_CHOOSE_OF(isa, scalar, vector) ((void)(isa), &(scalar))
 #endif
+#define WEIR_CHOOSE(scalar, vector) WEIR_CHOOSE_OF(::weir::ChosenIsa(), scalar, vector)
 
 #endif  // WEIR_SIMD_FOREACH_ISA_ONCE_
 

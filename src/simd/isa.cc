@@ -1,5 +1,9 @@
 #include "simd/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,22 +23,40 @@ struct Named {
   Isa isa;
   std::string_view name;
 };
-constexpr std::array<Named, 4> kIsas = {
-    {{Isa::kScalar, "scalar"}, {Isa::kAvx2, "avx2"}, {Isa::kAvx512, "avx512"}, {Isa::kAmx, "amx"}}};
+constexpr std::array<Named, 5> kIsas = {{{Isa::kScalar, "scalar"},
+                                         {Isa::kAvx2, "avx2"},
+                                         {Isa::kAvxVnni, "avxvnni"},
+                                         {Isa::kAvx512, "avx512"},
+                                         {Isa::kAmx, "amx"}}};
 constexpr uint8_t kUndecided = 255;
 
 std::atomic<uint8_t> chosen_isa{kUndecided};
+
+#if defined(__x86_64__)
+// Its registers are AVX's, so a system that allows AVX2 allows it.
+bool AnnouncesAvxVnni() {
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+  uint32_t d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || a < 1) return false;  // a: last subleaf
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4U & 1U) != 0;
+}
+#endif
 
 bool CpuHas(Isa isa) {
   if (isa == Isa::kScalar) return true;
 #if defined(__x86_64__)
   const int64_t targets = hwy::SupportedTargets();
+  const bool has_avx2 = (targets & HWY_AVX2) != 0;
   const bool has_avx512 = (targets & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512vnni");
   switch (isa) {
     case Isa::kScalar:
       return true;
     case Isa::kAvx2:
-      return (targets & HWY_AVX2) != 0;
+      return has_avx2;
+    case Isa::kAvxVnni:
+      return has_avx2 && AnnouncesAvxVnni();
     case Isa::kAvx512:
       return has_avx512;
     case Isa::kAmx:
@@ -86,6 +108,15 @@ std::span<const Isa> SupportedIsas() {
   return supported;
 }
 
+std::string SupportedIsaNames(std::string_view separator) {
+  std::string names;
+  for (const Isa isa : SupportedIsas()) {
+    if (!names.empty()) names += separator;
+    names += NameOf(isa);
+  }
+  return names;
+}
+
 Isa ChosenIsa() {
   const uint8_t chosen = chosen_isa.load(std::memory_order_relaxed);
   if (chosen != kUndecided) return static_cast<Isa>(chosen);
@@ -97,9 +128,8 @@ Isa ChosenIsa() {
 
 Result<void> ForceIsa(Isa isa) {
   if (!IsSupported(isa)) {
-    return Fail(ErrorCode::kUnsupported,
-                fmt::format("this CPU cannot run ISA path '{}'; the fastest it can is '{}'",
-                            NameOf(isa), NameOf(SupportedIsas().back())));
+    return Fail(ErrorCode::kUnsupported, fmt::format("this CPU cannot run ISA path '{}'; it has {}",
+                                                     NameOf(isa), SupportedIsaNames(" ")));
   }
   chosen_isa = static_cast<uint8_t>(isa);
   return {};

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 namespace weir {
 namespace {
 
@@ -13,11 +17,28 @@ TEST(Isa, ScalarIsAlwaysThereAndPathsGoFromSlowToFast) {
 }
 
 TEST(Isa, NamesConvertBothWays) {
-  EXPECT_EQ(IsaFromName("scalar"), Isa::kScalar);
-  EXPECT_EQ(IsaFromName("avx2"), Isa::kAvx2);
-  EXPECT_EQ(IsaFromName("avx512"), Isa::kAvx512);
+  constexpr std::pair<Isa, std::string_view> kNames[] = {{Isa::kScalar, "scalar"},
+                                                         {Isa::kAvx2, "avx2"},
+                                                         {Isa::kAvxVnni, "avxvnni"},
+                                                         {Isa::kAvx512, "avx512"},
+                                                         {Isa::kAmx, "amx"}};
+  for (const auto& [isa, name] : kNames) {
+    EXPECT_EQ(NameOf(isa), name);
+    EXPECT_EQ(IsaFromName(name), isa);
+  }
   EXPECT_EQ(IsaFromName("AVX"), std::nullopt);
-  EXPECT_EQ(NameOf(Isa::kAvx512), "avx512");
+}
+
+TEST(Isa, SupportedNamesAreListedInOrder) {
+  std::string expected;
+  for (const Isa isa : SupportedIsas()) expected += "/" + std::string(NameOf(isa));
+  EXPECT_EQ("/" + SupportedIsaNames("/"), expected);
+}
+
+TEST(Isa, AvxVnniBuildsOnAvx2) {
+  const auto isas = SupportedIsas();
+  const auto has = [&](Isa isa) { return std::find(isas.begin(), isas.end(), isa) != isas.end(); };
+  EXPECT_TRUE(has(Isa::kAvx2) || !has(Isa::kAvxVnni));
 }
 
 TEST(Isa, AForcedPathIsTheChosenOne) {

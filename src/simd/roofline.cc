@@ -46,38 +46,45 @@ uint64_t SumOfWords(const uint64_t* words, size_t count, size_t prefetch_words) 
   return total;
 }
 
-#if HWY_TARGET == HWY_AVX3
-constexpr const char* kMultiplyAddName = "vpdpbusd";
-constexpr uint32_t kDotsPerRound = 16;
+// An instruction takes 4 or 5 cycles and two may start in each, so 10 sums keep it busy; AVX2 has
+// 16 registers.
+constexpr size_t kParts = 64 / sizeof(DotSum);  // vectors of the input
+constexpr uint32_t kNativeSums = HWY_TARGET == HWY_AVX3 ? 16 : 10;
+constexpr uint32_t kNativeDotsPerRound = kNativeSums / kParts;
 
-// 16 sums: an instruction takes 4 or 5 cycles and two may start in each.
-uint32_t MultiplyAddRounds(const MultiplyAddInput& input, uint64_t rounds) {
-  const __m512i codes = _mm512_loadu_si512(input.codes.data());
-  __m512i activations = _mm512_loadu_si512(input.activations.data());
-  __m512i sums[kDotsPerRound] = {};
+uint32_t NativeRounds(const MultiplyAddInput& input, uint64_t rounds) {
+  const hn::CappedTag<uint32_t, 16> du32;
+  const hn::CappedTag<int32_t, 16> di32;
+  const hn::CappedTag<uint8_t, 64> du8;
+  DotCodes codes[kParts];
+  DotSum activations[kParts];
+  for (size_t part = 0; part < kParts; ++part) {
+    const size_t at = part * sizeof(DotSum);
+    codes[part] = hn::LoadU(du8, &input.codes[at]);
+    activations[part] =
+        hn::BitCast(di32, hn::LoadU(hn::CappedTag<int8_t, 64>(), &input.activations[at]));
+  }
+  DotSum sums[kNativeSums];
+  for (DotSum& sum : sums) sum = hn::Zero(di32);
   for (uint64_t round = 0; round < rounds; ++round) {
     WEIR_UNROLL
-    for (__m512i& sum : sums) {
-      WEIR_UNKNOWN(activations);
-      sum = _mm512_dpbusd_epi32(sum, codes, activations);
+    for (size_t i = 0; i < kNativeSums; ++i) {
+      WEIR_UNKNOWN(activations[i % kParts].raw);
+      sums[i] = NativeAdd(sums[i], codes[i % kParts], activations[i % kParts]);
     }
   }
-  uint32_t total = 0;
-  for (const __m512i& sum : sums) {
-    alignas(64) uint32_t lanes[16];
-    _mm512_store_si512(lanes, sum);
-    for (const uint32_t lane : lanes) total += lane;
-  }
-  return total;
+  auto total = hn::Zero(du32);
+  for (const DotSum& sum : sums) total = hn::Add(total, hn::BitCast(du32, sum));
+  return hn::GetLane(hn::SumOfLanes(du32, total));
 }
-#else
-constexpr const char* kMultiplyAddName = "vpmaddubsw";
-constexpr uint32_t kSums = 6;
-constexpr uint32_t kDotsPerRound = kSums * 4;
+
+#if HWY_TARGET == HWY_AVX2
+constexpr uint32_t kPairSums = 6;
+constexpr uint32_t kPairDotsPerRound = kPairSums * 4;
 
 // A round adds eight pair sums in 16 bits before they widen, as Dot<4> does: four times both halves
 // of the input.
-uint32_t MultiplyAddRounds(const MultiplyAddInput& input, uint64_t rounds) {
+uint32_t PairRounds(const MultiplyAddInput& input, uint64_t rounds) {
   __m256i codes[2];
   __m256i activations[2];
   for (size_t half = 0; half < 2; ++half) {
@@ -86,7 +93,7 @@ uint32_t MultiplyAddRounds(const MultiplyAddInput& input, uint64_t rounds) {
         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&input.activations[32 * half]));
   }
   const __m256i ones = _mm256_set1_epi16(1);
-  __m256i sums[kSums] = {};
+  __m256i sums[kPairSums] = {};
   for (uint64_t round = 0; round < rounds; ++round) {
     WEIR_UNROLL
     for (__m256i& sum : sums) {
@@ -149,10 +156,13 @@ std::span<const MultiplyAddLoop> MultiplyAddLoopsOf(Isa isa) {
       {"C++", scalar::kDotsPerRound, &scalar::MultiplyAddRounds}};
 #if defined(__x86_64__)
   static constexpr MultiplyAddLoop kAvx2[] = {
-      {N_AVX2::kMultiplyAddName, N_AVX2::kDotsPerRound, &N_AVX2::MultiplyAddRounds}};
+      {"vpmaddubsw", N_AVX2::kPairDotsPerRound, &N_AVX2::PairRounds}};
+  static constexpr MultiplyAddLoop kAvxVnni[] = {
+      {"vpdpbusd", N_AVX2::kNativeDotsPerRound, &N_AVX2::NativeRounds}};
   static constexpr MultiplyAddLoop kAvx512[] = {
-      {N_AVX3::kMultiplyAddName, N_AVX3::kDotsPerRound, &N_AVX3::MultiplyAddRounds}};
-  if (isa == Isa::kAvx512) return kAvx512;
+      {"vpdpbusd", N_AVX3::kNativeDotsPerRound, &N_AVX3::NativeRounds}};
+  if (isa == Isa::kAvx512 || isa == Isa::kAmx) return kAvx512;
+  if (isa == Isa::kAvxVnni) return kAvxVnni;
   if (isa == Isa::kAvx2) return kAvx2;
 #endif
   (void)isa;
