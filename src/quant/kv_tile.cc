@@ -11,6 +11,7 @@
 #include "simd/foreach_isa-inl.h"
 //
 #include "hwy/highway.h"
+#include "simd/math-inl.h"
 
 #if WEIR_VECTOR_ISA
 WEIR_BEFORE_VECTOR_NAMESPACE();
@@ -24,9 +25,7 @@ void NarrowRow(const float* from, uint32_t count, uint16_t* to) {
   const hn::Rebind<hwy::float16_t, decltype(df)> half;
   const auto highest = hn::Set(df, 65504.0F);
   for (uint32_t i = 0; i < count; i += hn::Lanes(df)) {
-    const auto value = hn::LoadU(df, from + i);
-    // The order of operands lets NaN through.
-    const auto clamped = hn::Max(hn::Neg(highest), hn::Min(highest, value));
+    const auto clamped = AtLeast(hn::Neg(highest), AtMost(highest, hn::LoadU(df, from + i)));
     hn::StoreU(hn::DemoteTo(half, clamped), half, reinterpret_cast<hwy::float16_t*>(to + i));
   }
 }

@@ -23,7 +23,7 @@ namespace weir::HWY_NAMESPACE {
 namespace {
 
 // Activation rows whose sums live in registers together: 2 vectors each.
-constexpr uint32_t kMaxRows = kLanes == 16 ? 8 : 4;
+constexpr uint32_t kMaxRows = HWY_TARGET == HWY_AVX2 ? 4 : 8;
 
 // Below, DotOf is Dot, or another class of simd/dot-inl.h that the CPU can run.
 

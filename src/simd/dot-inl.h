@@ -36,10 +36,13 @@ HWY_INLINE DotSum BroadcastQuad(const int8_t* activations) {
   return hn::Set(hn::CappedTag<int32_t, 16>(), four);
 }
 
-// sum + the 4 products of each lane, in one instruction.
+// sum + the 4 products of each lane, in one instruction. NEON's takes codes as signed numbers.
 HWY_INLINE DotSum NativeAdd(DotSum sum, DotCodes codes, DotSum activations) {
 #if HWY_TARGET == HWY_AVX3
   return DotSum{_mm512_dpbusd_epi32(sum.raw, codes.raw, activations.raw)};
+#elif HWY_TARGET == HWY_NEON
+  return DotSum{
+      vdotq_s32(sum.raw, vreinterpretq_s8_u8(codes.raw), vreinterpretq_s8_s32(activations.raw))};
 #else
   // AVX-VNNI, in assembly because this namespace is compiled for plain AVX2. {vex}: not the
   // AVX-512 instruction of that name.
@@ -53,15 +56,20 @@ HWY_INLINE DotSum NativeAdd(DotSum sum, DotCodes codes, DotSum activations) {
 // quads added in order; a Dot is started, given its quads, and then read. kSubtracts128: the sum is
 // already that of code - 128.
 
-// For AVX-512 with VNNI and for CPUs with AVX-VNNI.
+// For AVX-512 with VNNI, for CPUs with AVX-VNNI and for NEON with the dot product.
 template <uint32_t kBits>
 class NativeDot {
  public:
-  static constexpr bool kSubtracts128 = false;
+  static constexpr bool kSubtracts128 = HWY_TARGET == HWY_NEON && kBits == 8;
+
+  HWY_INLINE NativeDot() {}  // GCC compiles a defaulted one for plain ARMv8, which cannot inline
 
   HWY_INLINE void Start(DotSum sum) { sum_ = sum; }
 
   HWY_INLINE void Add(size_t /*quad*/, DotCodes codes, const int8_t* activations) {
+    if constexpr (kSubtracts128) {
+      codes = hn::Xor(codes, hn::Set(hn::DFromV<DotCodes>(), uint8_t{0x80}));
+    }
     sum_ = NativeAdd(sum_, codes, BroadcastQuad(activations));
   }
 

@@ -2,6 +2,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #include <algorithm>
@@ -23,16 +26,18 @@ struct Named {
   Isa isa;
   std::string_view name;
 };
-constexpr std::array<Named, 5> kIsas = {{{Isa::kScalar, "scalar"},
+constexpr std::array<Named, 6> kIsas = {{{Isa::kScalar, "scalar"},
                                          {Isa::kAvx2, "avx2"},
                                          {Isa::kAvxVnni, "avxvnni"},
                                          {Isa::kAvx512, "avx512"},
-                                         {Isa::kAmx, "amx"}}};
+                                         {Isa::kAmx, "amx"},
+                                         {Isa::kNeon, "neon"}}};
 constexpr uint8_t kUndecided = 255;
 
 std::atomic<uint8_t> chosen_isa{kUndecided};
 
 #if defined(__x86_64__)
+
 // Its registers are AVX's, so a system that allows AVX2 allows it.
 bool AnnouncesAvxVnni() {
   uint32_t a = 0;
@@ -42,11 +47,8 @@ bool AnnouncesAvxVnni() {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || a < 1) return false;  // a: last subleaf
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4U & 1U) != 0;
 }
-#endif
 
 bool CpuHas(Isa isa) {
-  if (isa == Isa::kScalar) return true;
-#if defined(__x86_64__)
   const int64_t targets = hwy::SupportedTargets();
   const bool has_avx2 = (targets & HWY_AVX2) != 0;
   const bool has_avx512 = (targets & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512vnni");
@@ -61,10 +63,24 @@ bool CpuHas(Isa isa) {
       return has_avx512;
     case Isa::kAmx:
       return has_avx512 && EnableAmx();
+    case Isa::kNeon:
+      return false;
   }
-#endif
   return false;
 }
+
+#elif WEIR_HAS_NEON
+
+bool CpuHas(Isa isa) {
+  if (isa == Isa::kNeon) return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  return isa == Isa::kScalar;
+}
+
+#else
+
+bool CpuHas(Isa isa) { return isa == Isa::kScalar; }
+
+#endif
 
 bool IsSupported(Isa isa) {
   const auto supported = SupportedIsas();

@@ -3,7 +3,8 @@
 // `scalar` is the specification and runs anywhere; `avx2` needs AVX2, FMA, F16C; `avxvnni` is avx2
 // with the byte dot product of AVX-VNNI; `avx512` needs AVX-512 F/BW/DQ/VL and VNNI (a CPU with
 // AVX-512 but without VNNI takes avx2); `amx` is avx512 with products of many rows on the tile unit
-// (AMX-INT8). All give the same bits. Packed weights and KV tiles have one layout for all paths.
+// (AMX-INT8). On AArch64 there is `neon`, which needs the dot product of ARMv8.2. All give the same
+// bits. Packed weights and KV tiles have one layout for all paths.
 //
 // Threads: the choice is one process-wide atomic; set it before the first kernel runs.
 #pragma once
@@ -18,7 +19,7 @@
 
 namespace weir {
 
-enum class Isa : uint8_t { kScalar, kAvx2, kAvxVnni, kAvx512, kAmx };
+enum class Isa : uint8_t { kScalar, kAvx2, kAvxVnni, kAvx512, kAmx, kNeon };
 
 [[nodiscard]] std::string_view NameOf(Isa isa);  // "scalar", "avx2", ...
 [[nodiscard]] std::optional<Isa> IsaFromName(std::string_view name);
@@ -42,7 +43,8 @@ template <class T>
 [[nodiscard]] T* ChooseByIsa(Isa isa, T* scalar, T* avx2, T* avx512) {
   switch (isa) {
     case Isa::kScalar:
-      return scalar;
+    case Isa::kNeon:
+      break;
     case Isa::kAvx2:
     case Isa::kAvxVnni:
       return avx2;
@@ -51,6 +53,12 @@ template <class T>
       return avx512;
   }
   return scalar;
+}
+
+// The same on AArch64.
+template <class T>
+[[nodiscard]] T* ChooseByIsa(Isa isa, T* scalar, T* neon) {
+  return isa == Isa::kNeon ? neon : scalar;
 }
 
 }  // namespace weir

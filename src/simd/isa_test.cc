@@ -17,11 +17,9 @@ TEST(Isa, ScalarIsAlwaysThereAndPathsGoFromSlowToFast) {
 }
 
 TEST(Isa, NamesConvertBothWays) {
-  constexpr std::pair<Isa, std::string_view> kNames[] = {{Isa::kScalar, "scalar"},
-                                                         {Isa::kAvx2, "avx2"},
-                                                         {Isa::kAvxVnni, "avxvnni"},
-                                                         {Isa::kAvx512, "avx512"},
-                                                         {Isa::kAmx, "amx"}};
+  constexpr std::pair<Isa, std::string_view> kNames[] = {
+      {Isa::kScalar, "scalar"}, {Isa::kAvx2, "avx2"}, {Isa::kAvxVnni, "avxvnni"},
+      {Isa::kAvx512, "avx512"}, {Isa::kAmx, "amx"},   {Isa::kNeon, "neon"}};
   for (const auto& [isa, name] : kNames) {
     EXPECT_EQ(NameOf(isa), name);
     EXPECT_EQ(IsaFromName(name), isa);

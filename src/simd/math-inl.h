@@ -18,13 +18,31 @@ WEIR_BEFORE_VECTOR_NAMESPACE();
 namespace weir::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The lower of both, and the higher; NaN where x is NaN. hn::Min and hn::Max have x86's rule (the
+// second operand where either is NaN), but on NEON they drop a NaN.
+template <class V>
+HWY_INLINE V AtMost(V limit, V x) {
+#if HWY_TARGET == HWY_NEON
+  return V{vminq_f32(limit.raw, x.raw)};
+#else
+  return hn::Min(limit, x);
+#endif
+}
+template <class V>
+HWY_INLINE V AtLeast(V limit, V x) {
+#if HWY_TARGET == HWY_NEON
+  return V{vmaxq_f32(limit.raw, x.raw)};
+#else
+  return hn::Max(limit, x);
+#endif
+}
+
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V VExp(D d, V x) {
   using namespace math;
   const hn::RebindToUnsigned<D> du;
   const V round = hn::Set(d, kRoundToInt);
-  // The order of Min's operands lets NaN through.
-  const V clamped = hn::Min(hn::Set(d, kExpMax), x);
+  const V clamped = AtMost(hn::Set(d, kExpMax), x);
   const V shifted = hn::MulAdd(clamped, hn::Set(d, kLog2E), round);
   const V n = hn::Sub(shifted, round);
   const V r = hn::MulAdd(n, hn::Set(d, -kLn2Rest), hn::MulAdd(n, hn::Set(d, -kLn2), clamped));

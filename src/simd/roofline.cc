@@ -12,7 +12,11 @@
 
 // Makes `value` unknown to the compiler, at no instruction: a product of constants would be
 // computed once, before the loop.
+#if defined(__aarch64__)
+#define WEIR_UNKNOWN(value) asm volatile("" : "+w"(value))
+#else
 #define WEIR_UNKNOWN(value) asm volatile("" : "+v"(value))
+#endif
 
 #if WEIR_VECTOR_ISA
 WEIR_BEFORE_VECTOR_NAMESPACE();
@@ -49,7 +53,7 @@ uint64_t SumOfWords(const uint64_t* words, size_t count, size_t prefetch_words) 
 // An instruction takes 4 or 5 cycles and two may start in each, so 10 sums keep it busy; AVX2 has
 // 16 registers.
 constexpr size_t kParts = 64 / sizeof(DotSum);  // vectors of the input
-constexpr uint32_t kNativeSums = HWY_TARGET == HWY_AVX3 ? 16 : 10;
+constexpr uint32_t kNativeSums = HWY_TARGET == HWY_AVX2 ? 10 : 16;
 constexpr uint32_t kNativeDotsPerRound = kNativeSums / kParts;
 
 uint32_t NativeRounds(const MultiplyAddInput& input, uint64_t rounds) {
@@ -164,6 +168,10 @@ std::span<const MultiplyAddLoop> MultiplyAddLoopsOf(Isa isa) {
   if (isa == Isa::kAvx512 || isa == Isa::kAmx) return kAvx512;
   if (isa == Isa::kAvxVnni) return kAvxVnni;
   if (isa == Isa::kAvx2) return kAvx2;
+#elif WEIR_HAS_NEON
+  static constexpr MultiplyAddLoop kNeon[] = {
+      {"sdot", N_NEON::kNativeDotsPerRound, &N_NEON::NativeRounds}};
+  if (isa == Isa::kNeon) return kNeon;
 #endif
   (void)isa;
   return kScalar;
