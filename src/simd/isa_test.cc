@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,13 @@ TEST(Isa, AvxVnniBuildsOnAvx2) {
   const auto isas = SupportedIsas();
   const auto has = [&](Isa isa) { return std::find(isas.begin(), isas.end(), isa) != isas.end(); };
   EXPECT_TRUE(has(Isa::kAvx2) || !has(Isa::kAvxVnni));
+}
+
+// Where a run is there to test one path (scripts/test arm64), that path must be possible.
+TEST(Isa, WhatWeirIsaNamesIsChosen) {
+  const char* wanted = std::getenv("WEIR_ISA");
+  if (wanted == nullptr) GTEST_SKIP() << "WEIR_ISA is not set";
+  EXPECT_EQ(NameOf(ChosenIsa()), wanted);
 }
 
 TEST(Isa, AForcedPathIsTheChosenOne) {
