@@ -2,6 +2,9 @@
 // the exact integer sums of 16 rows by 16 outputs, which are then scaled and added as everywhere.
 // The rest is the avx512 path's.
 #if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // false, in GCC 12's own avx512fintrin.h
+#endif
 #include <immintrin.h>
 
 #include <algorithm>
