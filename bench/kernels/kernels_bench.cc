@@ -13,6 +13,7 @@
 #include "quant/matmul.h"
 #include "random_data.h"
 #include "simd/isa.h"
+#include "simd/roofline.h"
 
 namespace weir {
 namespace {
@@ -47,18 +48,12 @@ void ReadBandwidth(benchmark::State& state, uint64_t bytes, uint32_t threads) {
   const AlignedArray<uint64_t> words(bytes / 8);
   for (uint64_t& word : words.span()) word = 1;
   constexpr uint32_t kChunk = 8192;
-  constexpr uint32_t kAhead = 1536;  // 12 KiB, as the kernels
+  constexpr uint32_t kAheadBytes = 8 << 10;  // as the kernels
   for (auto _ : state) {
     std::atomic<uint64_t> total = 0;
     pool.ParallelFor(static_cast<uint32_t>(words.count() / kChunk), [&](uint32_t chunk, uint32_t) {
-      const uint64_t* at = words.data() + static_cast<size_t>(chunk) * kChunk;
-      uint64_t sums[16] = {};
-      for (uint32_t i = 0; i < kChunk; i += 16) {
-        __builtin_prefetch(at + i + kAhead);
-        __builtin_prefetch(at + i + kAhead + 8);
-        for (uint32_t lane = 0; lane < 16; ++lane) sums[lane] += at[i + lane];
-      }
-      for (const uint64_t sum : sums) total.fetch_add(sum, std::memory_order_relaxed);
+      total.fetch_add(SumWords(words.span().subspan(size_t{chunk} * kChunk, kChunk), kAheadBytes),
+                      std::memory_order_relaxed);
     });
     benchmark::DoNotOptimize(total.load());
   }

@@ -66,7 +66,7 @@ TEST(ThreadPool, LateWorkersNeverMixLoops) {
   }
 }
 
-// One long index holds a thread, not the loop: the others are taken by the rest.
+// Each index waits until all three are held, so the loop ends only if every thread takes one.
 TEST(ThreadPool, EveryThreadTakesItsShare) {
   ThreadPool pool(3);
   std::atomic<uint32_t> held{0};

@@ -159,15 +159,17 @@ void MatMul(std::span<const MatMulOutput> outputs, Activations& x, ThreadPool& p
   std::array<ProductTasks, kMostOutputs> products;
   uint32_t task_count = 0;
   bool quantized = false;
+  bool use_panels = false;
   for (size_t i = 0; i < outputs.size(); ++i) {
     WEIR_CHECK(x.cols() == outputs[i].weights->cols());
     products[i] = SplitIntoTasks(outputs[i], x, pool.thread_count(), kernels.panel_from_rows);
     task_count += products[i].task_count;
     quantized |= IsQuantized(outputs[i].weights->type());
+    use_panels |= products[i].use_panel;
   }
   if (quantized) x.Quantize(pool);
   const size_t panel_bytes =
-      quantized ? kPanelsAtOnce * (x.cols() / kBlockCols) * sizeof(PanelBlock) : 0;
+      use_panels ? kPanelsAtOnce * (x.cols() / kBlockCols) * sizeof(PanelBlock) : 0;
   x.panels_.EnsureCount(panel_bytes * pool.thread_count());
 
   pool.ParallelFor(task_count, [&](uint32_t task, uint32_t thread) {

@@ -33,8 +33,6 @@ struct MatrixView {
   std::span<const std::byte> bytes;
 };
 
-struct MatMulOutput;
-
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -98,6 +96,13 @@ struct ActivationBlock {
   Pointer<int32_t> minus_low_sum;  // -(sum of codes 0..15)
   Pointer<int32_t> minus_sum;      // -(sum of all codes)
   size_t block_bytes;
+};
+
+// y [x.rows(), y_stride], of which the first weights->rows() of each row are overwritten.
+struct MatMulOutput {
+  const PackedMatrix* weights = nullptr;
+  float* y = nullptr;
+  uint32_t y_stride = 0;
 };
 
 // Rows of activations, as f32 and, made at most once, as int8 blocks. Shared by the matrices that
@@ -166,13 +171,6 @@ class Activations {
 [[nodiscard]] inline Activations::Codes CodesFor(const PackedMatrix& reader) {
   return IsQuantized(reader.type()) ? Activations::Codes::kWanted : Activations::Codes::kNone;
 }
-
-// y [x.rows(), y_stride], of which the first weights->rows() of each row are overwritten.
-struct MatMulOutput {
-  const PackedMatrix* weights = nullptr;
-  float* y = nullptr;
-  uint32_t y_stride = 0;
-};
 
 // All products of one input (q, k, v; gate, up), at most 4, in one parallel loop. Requires
 // x.cols() == weights->cols() for each.

@@ -11,6 +11,7 @@
 
 #include "quant/block_format.h"
 #include "quant/matmul_kernels.h"
+#include "simd/amx.h"
 
 #define WEIR_AMX __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-int8")))
 
@@ -21,18 +22,7 @@ constexpr uint32_t kRows = Activations::kRowBlock;
 static_assert(kRows == 16 && kGroupRows == 16, "a tile has 16 rows of 16 sums");
 
 // Tiles 0..3: sums of four products in flight. Tiles 4, 5: activations [16 rows][columns]; 6, 7:
-// weights [quads][16 outputs x 4]. A product has the 32 columns of a block, or 16 (kK16). The
-// numbers are spelled out below: the intrinsics want literals.
-
-struct alignas(64) TileConfig {
-  uint8_t palette = 1;
-  uint8_t start_row = 0;
-  uint8_t reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
-static_assert(sizeof(TileConfig) == 64);
-
+// weights [quads][16 outputs x 4]. A product has the 32 columns of a block, or 16 (kK16).
 constexpr TileConfig MakeConfig(uint8_t columns) {
   TileConfig config;
   const auto shape = [&](int tile, uint8_t rows, uint16_t row_bytes) {
@@ -45,8 +35,6 @@ constexpr TileConfig MakeConfig(uint8_t columns) {
   return config;
 }
 
-// Static: GCC 12 believes that the instruction reads eight bytes, and drops what a local had
-// besides.
 constexpr TileConfig kBlockConfig = MakeConfig(32);
 constexpr TileConfig kHalfBlockConfig = MakeConfig(16);
 
@@ -108,36 +96,29 @@ WEIR_AMX inline Operands OperandsOf(const GroupProduct& product, size_t index) {
 
 constexpr size_t kInFlight = 4;
 
+// A macro, because the intrinsics want the numbers of tiles as literals.
+#define WEIR_BEGIN_PRODUCT(sums_tile, activations_tile, weights_tile, operands) \
+  do {                                                                          \
+    const Operands from = operands;                                             \
+    _tile_zero(sums_tile);                                                      \
+    _tile_loadd(activations_tile, from.activations, kBlockCols);                \
+    _tile_loadd(weights_tile, from.weights, 64);                                \
+    _tile_dpbssd(sums_tile, activations_tile, weights_tile);                    \
+  } while (false)
+
 // Products [first, first + count) of a group's, count <= 4: a product's result is there long after
 // it was begun, so all are begun before the first is stored.
 template <bool kHalves>
 WEIR_AMX inline void MultiplyBlocks(const GroupProduct& product, size_t first, size_t count,
                                     Sums* sums) {
-  constexpr size_t kStride = kBlockCols;  // of the rows of codes
   // A product past the last repeats it and is not used.
   const auto operands = [&](size_t i) WEIR_AMX {
     return OperandsOf<kHalves>(product, first + (i < count ? i : count - 1));
   };
-  const Operands a = operands(0);
-  _tile_zero(0);
-  _tile_loadd(4, a.activations, kStride);
-  _tile_loadd(6, a.weights, 64);
-  _tile_dpbssd(0, 4, 6);
-  const Operands b = operands(1);
-  _tile_zero(1);
-  _tile_loadd(5, b.activations, kStride);
-  _tile_loadd(7, b.weights, 64);
-  _tile_dpbssd(1, 5, 7);
-  const Operands c = operands(2);
-  _tile_zero(2);
-  _tile_loadd(4, c.activations, kStride);
-  _tile_loadd(6, c.weights, 64);
-  _tile_dpbssd(2, 4, 6);
-  const Operands d = operands(3);
-  _tile_zero(3);
-  _tile_loadd(5, d.activations, kStride);
-  _tile_loadd(7, d.weights, 64);
-  _tile_dpbssd(3, 5, 7);
+  WEIR_BEGIN_PRODUCT(0, 4, 6, operands(0));
+  WEIR_BEGIN_PRODUCT(1, 5, 7, operands(1));
+  WEIR_BEGIN_PRODUCT(2, 4, 6, operands(2));
+  WEIR_BEGIN_PRODUCT(3, 5, 7, operands(3));
   _tile_stored(0, sums[0], 64);
   _tile_stored(1, sums[1], 64);
   _tile_stored(2, sums[2], 64);

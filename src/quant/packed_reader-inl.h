@@ -32,9 +32,8 @@ using VU8 = hn::VFromD<decltype(du8)>;
 constexpr size_t kLanes = hn::MaxLanes(df);
 constexpr size_t kParts = kGroupRows / kLanes;
 
-// How far ahead of the arithmetic one activation row reads weights. Provisional: from single runs
-// on a noisy shared machine (2026-11, Sapphire Rapids, 1 core, Q4_0 in L3) that gave some 10 GB/s
-// without, 16 to 25 with 8 to 12 KiB. Measure again (bench/kernels) before relying on it.
+// How far ahead of the arithmetic one activation row reads weights. 256 bytes to 32 KiB differ by
+// less than the noise on one core; of two, 8 KiB was the best (docs/performance.md).
 constexpr size_t kPrefetchBytes = 8 << 10;
 
 HWY_INLINE VF LoadHalves(const std::byte* halves) {

@@ -31,15 +31,7 @@ bool SystemAllows() {
 sigjmp_buf after_fault;
 void JumpBack(int) { siglongjmp(after_fault, 1); }
 
-// Palette 1; tile 0 has one row of 4 bytes. Static: GCC 12 believes that the instruction reads
-// eight bytes, and drops what a local had besides.
-struct alignas(64) TileConfig {
-  uint8_t palette = 1;
-  uint8_t reserved[15] = {};
-  uint16_t row_bytes[16] = {4};
-  uint8_t rows[16] = {1};
-};
-constexpr TileConfig kTileConfig;
+constexpr TileConfig kTileConfig{.row_bytes = {4}, .rows = {1}};
 
 __attribute__((target("amx-tile,amx-int8"))) void UseTiles() {
   _tile_loadconfig(&kTileConfig);
