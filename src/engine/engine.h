@@ -16,11 +16,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "engine/cache_report.h"
 #include "kv/kv_cache.h"
 #include "model/model.h"
 #include "model/sampler.h"
@@ -38,6 +40,10 @@ struct GenerationRequest {
   std::vector<TokenId> end_tokens;
   std::optional<uint32_t> top_logprobs;  // set: log-probabilities, with so many alternatives
   bool prompt_logprobs = false;          // echo with logprobs
+  std::string cache_namespace;           // requests of different ones share no cached tokens
+  // Positions where an edit is likely to begin: contents of messages, ascending. Each becomes a
+  // resume point while the prompt is computed.
+  std::vector<uint32_t> message_starts;
 };
 
 enum class FinishReason : uint8_t { kStop, kLength, kCancelled };
@@ -81,8 +87,14 @@ struct EngineOptions {
 
 // A consistent enough picture for metrics: single counters, each exact.
 struct EngineStats {
-  std::atomic<uint64_t> prompt_tokens{0};    // of prompts that were read to their end
-  std::atomic<uint64_t> computed_tokens{0};  // of these, by source
+  std::atomic<uint64_t> prompt_tokens{0};  // of prompts that were read to their end
+  // Of these, by source. They sum to prompt_tokens.
+  std::atomic<uint64_t> computed_tokens{0}, device_tokens{0}, replayed_tokens{0};
+  // Prompt tokens whose full KV was there and could not be used, by what was missing.
+  std::atomic<uint64_t> vetoed_window_tokens{0}, vetoed_owed_tokens{0};
+  // How requests began, and the prefill time that this was estimated to save, in microseconds.
+  std::atomic<uint64_t> began_cold{0}, began_at_resume_point{0}, began_with_replay{0};
+  std::atomic<uint64_t> saved_us{0};
   std::atomic<uint64_t> generated_tokens{0};
   std::atomic<uint64_t> finished_stop{0}, finished_length{0}, cancelled{0}, failed{0};
   std::atomic<uint64_t> refused{0};  // by Submit, whatever the reason
@@ -113,6 +125,12 @@ class Engine {
   // Takes no more requests, lets the rest finish for at most `grace`, cancels what is left. No sink
   // is called after it has returned.
   void Shutdown(std::chrono::milliseconds grace);
+
+  // Between two steps, on the engine thread: what the prefix cache holds; forgetting all of it
+  // (`done` gets the number of tiles and tails). `done` must not block; it is not called if the
+  // engine shuts down first.
+  void DescribeCache(std::function<void(CacheReport)> done);
+  void FlushCache(std::function<void(uint64_t)> done);
 
   [[nodiscard]] const EngineStats& stats() const;
   [[nodiscard]] const EngineOptions& options() const;

@@ -36,6 +36,12 @@ KvCache::KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_ch
     : layout_(layout), max_chunk_tokens_(max_chunk_tokens) {
   WEIR_CHECK(max_chunk_tokens > 0);
   if (layout.full) full_ = std::make_unique<TilePool>(*layout.full, budget.full_bytes);
+  if (layout.full && layout.full->codec != nullptr) {
+    KvGroup rows = *layout.full;
+    rows.format = KvFormat::kF16;
+    rows.codec = nullptr;
+    owed_ = std::make_unique<TilePool>(rows, budget.owed_bytes);
+  }
   if (!layout.window) return;
   WEIR_CHECK(layout.window->window > 0);
   window_ = std::make_unique<TilePool>(*layout.window, budget.window_bytes);

@@ -16,6 +16,7 @@ namespace weir {
 struct KvBudget {
   uint64_t full_bytes = 0;
   uint64_t window_bytes = 0;
+  uint64_t owed_bytes = 0;  // of a full group that is coded per tile
 };
 
 // Splits `total_bytes`: the window pool gets what `sequences` live sequences need, the full pool
@@ -35,6 +36,8 @@ class KvCache {
   // Null without such a group.
   [[nodiscard]] TilePool* full_pool() const { return full_.get(); }
   [[nodiscard]] TilePool* window_pool() const { return window_.get(); }
+  // 16-bit rows of the full group's newest tiles, when it is coded per tile.
+  [[nodiscard]] TilePool* owed_pool() const { return owed_.get(); }
   [[nodiscard]] WindowScratch* window_scratch() const { return scratch_.get(); }
   [[nodiscard]] uint64_t scratch_bytes() const { return scratch_ ? scratch_->bytes() : 0; }
 
@@ -46,6 +49,7 @@ class KvCache {
   uint32_t max_chunk_tokens_;
   std::unique_ptr<TilePool> full_;
   std::unique_ptr<TilePool> window_;
+  std::unique_ptr<TilePool> owed_;
   std::unique_ptr<WindowScratch> scratch_;
 };
 

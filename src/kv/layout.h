@@ -20,6 +20,8 @@ struct KvGroup {
   uint32_t v_dim = 0;   // a head
   uint32_t window = 0;  // W in tokens, the query's own position included; 0: full attention
   KvFormat format = KvFormat::kF16;
+  // Set: tiles are coded when they are whole, into planes of `format`; full groups only.
+  const TileCodec* codec = nullptr;
 
   // A tile record is layer-major: K plane then V plane of each layer.
   [[nodiscard]] uint64_t k_plane_bytes() const { return PlaneBytes(format, kv_heads, k_dim); }

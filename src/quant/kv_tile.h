@@ -23,6 +23,19 @@ enum class KvFormat : uint8_t { kF16, kF32 };
 
 [[nodiscard]] std::string_view NameOf(KvFormat format);
 
+// A format whose scales belong to a whole tile, so that a plane can only be coded when row 128 is
+// there. A query in tile j sees codes of tiles < j - r and 16-bit rows of tiles j - r .. j.
+struct TileCodec {
+  std::string_view name;
+  uint32_t residual_tiles = 0;  // r
+  // Codes one whole plane from its 16-bit form (kF16's layout). Which bytes come out depends on
+  // these 128 rows alone.
+  void (*encode_keys)(const std::byte* rows, uint32_t heads, uint32_t dim,
+                      std::byte* codes) = nullptr;
+  void (*encode_values)(const std::byte* rows, uint32_t heads, uint32_t dim,
+                        std::byte* codes) = nullptr;
+};
+
 // Bytes of one plane of `heads` heads of `dim`.
 [[nodiscard]] uint64_t PlaneBytes(KvFormat format, uint32_t heads, uint32_t dim);
 

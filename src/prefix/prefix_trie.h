@@ -1,0 +1,156 @@
+// Every prefix whose KV is kept: a trie of whole tiles with tails as leaves.
+//
+// A node is a tile of 128 tokens after its parent's, or a tail of 1..127; nodes never split. A node
+// is found by the chained hash (xxh3-128 under a secret) of namespace, fingerprint and all tokens
+// so far, and its tokens are compared. Its full tile is there; its window tile and its owed rows
+// may be gone (tombstone). A prompt that parts inside a node still uses the node's rows before that
+// place.
+//
+// Lookups are const. Heat, pins, insertion and eviction are separate calls.
+//
+// Ownership: nodes hold counted references to tiles of the KvCache, which outlives the trie.
+// Threads: the engine thread. Memory: about 0.7 KB a node; no allocation per token.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "kv/kv_cache.h"
+#include "kv/prefix_tiles.h"
+#include "prefix/resume_points.h"
+#include "prefix/resume_position.h"
+
+namespace weir {
+
+using NodeId = Id<struct NodeTag>;  // 0: none
+
+struct PrefixTrieOptions {
+  // Hides which tokens a hash stands for; a secret of the installation. Random when left empty.
+  std::vector<std::byte> secret;      // empty, or at least 136 bytes
+  std::string fingerprint;            // of the model and everything that can change a bit of its KV
+  uint64_t hash_mask = ~uint64_t{0};  // tests force collisions: bits that hashes keep
+};
+
+// What the trie has of a prompt. Reusable: buffers stay.
+struct PrefixMatch {
+  NodeId root;                // namespace of the prompt
+  std::vector<NodeId> nodes;  // tile by tile; all but the last whole
+  uint32_t last_count = 0;    // tokens matched in the last node
+  // Tokens whose full KV is present, and the longest prefix from which decoding may resume
+  // (window-safe length). Both leave at least the prompt's last token to be computed.
+  uint32_t full_length = 0;
+  uint32_t safe_length = 0;
+  ResumeVeto veto = ResumeVeto::kNone;  // why safe_length < full_length
+};
+
+class PrefixTrie;
+
+// Keeps a node, and so its ancestors, from eviction. RAII.
+class PrefixPin {
+ public:
+  PrefixPin() = default;
+  ~PrefixPin();
+  PrefixPin(PrefixPin&& other) noexcept;
+  PrefixPin& operator=(PrefixPin&& other) noexcept;
+  [[nodiscard]] NodeId node() const { return node_; }
+
+ private:
+  friend class PrefixTrie;
+  PrefixPin(PrefixTrie* trie, NodeId node) : trie_(trie), node_(node) {}
+  PrefixTrie* trie_ = nullptr;
+  NodeId node_;
+};
+
+struct PrefixTrieStats {
+  uint64_t nodes = 0;  // tiles and tails
+  uint64_t tails = 0;
+  uint64_t tombstones = 0;  // nodes without their window tile
+  uint64_t pinned = 0;      // pins held
+  uint64_t resume_points = 0;
+  std::array<uint64_t, kResumeClassCount> resume_points_by_class{};
+  uint64_t interior_windows = 0;  // window tiles that no resume point needs
+  // Counters since the start.
+  uint64_t inserted = 0;
+  uint64_t duplicates_freed = 0;
+  uint64_t tombstones_healed = 0;
+  uint64_t collisions = 0;
+  uint64_t evicted_nodes = 0;
+  uint64_t evicted_windows = 0;  // tiles
+  uint64_t evicted_owed = 0;     // tiles
+};
+
+class PrefixTrie {
+ public:
+  PrefixTrie(KvCache& cache, const PrefixTrieOptions& options);
+  ~PrefixTrie();  // checks that no pin is left
+  PrefixTrie(const PrefixTrie&) = delete;
+  PrefixTrie& operator=(const PrefixTrie&) = delete;
+
+  // The place where prompts of a namespace begin. Costs nothing until something is inserted.
+  // (A root is a node of no tokens; it lives as long as it has children or pins.)
+  [[nodiscard]] PrefixPin Root(std::string_view name_space);
+
+  // Requires prompt to be non-empty.
+  void Match(NodeId root, std::span<const TokenId> prompt, PrefixMatch& match) const;
+
+  // References to what a sequence that starts at `position` <= match.full_length takes over. Window
+  // and owed tiles are those that decoding from there needs, as far as they are present.
+  [[nodiscard]] PrefixTiles Share(const PrefixMatch& match, uint32_t position) const;
+
+  [[nodiscard]] PrefixPin Pin(NodeId node);
+
+  // Makes `tokens` (1..128) a child of `parent`, a root or a whole tile, and shares `tiles` with
+  // it. A child with just these tokens may be there already: then it takes what it lacked (a
+  // tombstone is healed), and `tiles` is repointed to the child's, which frees the newcomers where
+  // nobody else refers to them. A tail that the new node continues, and that could resume nothing
+  // the new node cannot, is removed. None (0), and nothing done, if `parent` was flushed.
+  NodeId Insert(NodeId parent, std::span<const TokenId> tokens, NodeTiles& tiles);
+
+  // Keeps the window and owed tiles that decoding from `count` tokens into `node` needs. False, and
+  // nothing done, if one is missing. A point that is there keeps the later-leaving class.
+  bool AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class);
+  // The point there, if any, is older than what its conversation now has.
+  void Supersede(NodeId node, uint32_t count);
+
+  // Heat. Stamp: a request read or wrote the path to `node`. StampResume: it resumed there; only
+  // what the last W tokens before that place need is refreshed.
+  void Stamp(NodeId node);
+  void StampResume(NodeId node, uint32_t count);
+  // A request would have resumed there, but window or owed tiles were gone.
+  void NoteVeto(NodeId node, uint32_t count);
+
+  // Evicts until every pool has `need` tiles free, each pool by its own shortfall: full tiles leaf
+  // first by heat, window tiles first those of no resume point and then by ResumePoints' order.
+  // False if something is still missing; what could be freed is free then too.
+  bool MakeRoom(const TileNeed& need);
+  // Forgets everything: nothing that was inserted so far can be matched again. Returns the number
+  // of nodes. Tiles that pins hold are freed with these.
+  uint64_t Flush();
+
+  [[nodiscard]] NodeId ParentOf(NodeId node) const;   // 0 of a root
+  [[nodiscard]] uint32_t StartOf(NodeId node) const;  // position of its first token
+  [[nodiscard]] std::span<const TokenId> TokensOf(NodeId node) const;
+  [[nodiscard]] bool HasWindow(NodeId node) const;
+  [[nodiscard]] bool HasOwed(NodeId node) const;
+  [[nodiscard]] ResumeNeeds resume_needs() const;
+  [[nodiscard]] PrefixTrieStats stats() const;
+
+  // Every tile referred to once a node, counts and lists agree, no child without its parent, ...
+  // Stops the program when not. Slow: for tests.
+  void CheckInvariants() const;
+
+ private:
+  friend class PrefixPin;
+  void Unpin(NodeId node);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weir
