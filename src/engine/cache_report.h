@@ -22,8 +22,6 @@ struct PoolReport {
 // A newest resume point: where a conversation would go on.
 struct ConversationReport {
   uint32_t tokens = 0;
-  bool is_safe = false;  // its window (and owed rows) are there
-  double idle_seconds = 0.0;
 };
 
 struct CacheReport {

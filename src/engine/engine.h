@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "engine/cache_report.h"
 #include "kv/kv_cache.h"
+#include "kv/sequence_view.h"
 #include "model/model.h"
 #include "model/sampler.h"
 
@@ -57,6 +58,9 @@ struct TokenSources {
 
 struct PromptEvent {  // once, when the prompt has been read; before the first token
   TokenSources sources;
+  // What the prefix cache had: tokens whose full KV was there, and why fewer could be used.
+  uint32_t full_length = 0;
+  ResumeVeto veto = ResumeVeto::kNone;
   std::vector<SampledToken> logprobs;  // with prompt_logprobs: one a prompt token but the first
   TimePoint started_at;                // left the queue
   TimePoint at;
@@ -83,6 +87,10 @@ struct EngineOptions {
   // Prefill chunks shrink so that a step takes about this long and cancels stay quick. Results do
   // not depend on it: logits are the same for any chunking.
   std::chrono::milliseconds step_target{250};
+  std::string cache_fingerprint;  // of the model and all that can change a bit of its KV
+  // The model's layers from the bottom, for replay; Engine(Model&, ...) fills them in. None: no
+  // replay.
+  std::vector<KvLayer> layers;
 };
 
 // A consistent enough picture for metrics: single counters, each exact.

@@ -109,14 +109,17 @@ class PrefixTrie {
   // Makes `tokens` (1..128) a child of `parent`, a root or a whole tile, and shares `tiles` with
   // it. A child with just these tokens may be there already: then it takes what it lacked (a
   // tombstone is healed), and `tiles` is repointed to the child's, which frees the newcomers where
-  // nobody else refers to them. A tail that the new node continues, and that could resume nothing
-  // the new node cannot, is removed. None (0), and nothing done, if `parent` was flushed.
+  // nobody else refers to them. A tail that a child continues which has all that `tiles` has is not
+  // added: that child is returned, and `count` tokens into it is the place. A tail that the new
+  // node continues, and that could resume nothing the new node cannot, is removed. None (0), and
+  // nothing done, if `parent` was flushed.
   NodeId Insert(NodeId parent, std::span<const TokenId> tokens, NodeTiles& tiles);
 
   // Keeps the window and owed tiles that decoding from `count` tokens into `node` needs. False, and
   // nothing done, if one is missing. A point that is there keeps the later-leaving class.
   bool AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class);
-  // The point there, if any, is older than what its conversation now has.
+  // A conversation goes on from `count` tokens into `node`: the newest points on the path up to
+  // there are superseded.
   void Supersede(NodeId node, uint32_t count);
 
   // Heat. Stamp: a request read or wrote the path to `node`. StampResume: it resumed there; only
@@ -130,6 +133,8 @@ class PrefixTrie {
   // first by heat, window tiles first those of no resume point and then by ResumePoints' order.
   // False if something is still missing; what could be freed is free then too.
   bool MakeRoom(const TileNeed& need);
+  // Gives up the window and owed tile of a node, and the resume points that need them.
+  void DropSidecars(NodeId node);
   // Forgets everything: nothing that was inserted so far can be matched again. Returns the number
   // of nodes. Tiles that pins hold are freed with these.
   uint64_t Flush();
@@ -140,6 +145,8 @@ class PrefixTrie {
   [[nodiscard]] bool HasWindow(NodeId node) const;
   [[nodiscard]] bool HasOwed(NodeId node) const;
   [[nodiscard]] ResumeNeeds resume_needs() const;
+  // Positions of the newest points, warmest first.
+  [[nodiscard]] std::vector<uint32_t> NewestPoints(size_t limit) const;
   [[nodiscard]] PrefixTrieStats stats() const;
 
   // Every tile referred to once a node, counts and lists agree, no child without its parent, ...
