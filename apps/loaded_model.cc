@@ -74,7 +74,9 @@ Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& option
   const KvLayout layout = loaded.model.config().Layout(options.kv_format);
   const uint64_t budget_bytes = WEIR_TRY(KvBudgetBytes(options));
   WEIR_TRY(CheckMachineHolds(budget_bytes));
-  const KvBudget budget = WEIR_TRY(SplitBudget(layout, budget_bytes, 1));
+  const uint32_t context =
+      options.context_tokens > 0 ? options.context_tokens : loaded.model.config().context_length;
+  const KvBudget budget = WEIR_TRY(SplitBudget(layout, budget_bytes, {.context_tokens = context}));
   KvMemory memory;
   memory.cache = std::make_unique<KvCache>(layout, budget, chunk_tokens);
   memory.context_tokens = WEIR_TRY(ChooseContext(loaded, options, *memory.cache, budget_bytes));

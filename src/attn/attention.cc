@@ -27,18 +27,29 @@ class AttentionScratch {
 
 namespace {
 
+// Positions of a block that begins at `first`: with owed rows all in one tile, since the tile of a
+// query decides what it reads.
+uint32_t BlockPositions(const AttentionSegment& segment, uint32_t first, uint32_t most) {
+  uint32_t count = std::min(most, segment.row_count - first);
+  if (!segment.tiles.owed.empty()) {
+    count = std::min(count, kTileTokens - (segment.first_position + first) % kTileTokens);
+  }
+  return count;
+}
+
 void ListBlocks(const AttentionShape& shape, std::span<const AttentionSegment> segments,
                 std::vector<RowBlock>& blocks) {
   const uint32_t positions = std::max(1U, kBlockRows / (shape.q_heads / shape.kv_heads));
   blocks.clear();
   for (const AttentionSegment& segment : segments) {
-    for (uint32_t first = 0; first < segment.row_count; first += positions) {
+    for (uint32_t first = 0, count = 0; first < segment.row_count; first += count) {
+      count = BlockPositions(segment, first, positions);
       for (uint32_t head = 0; head < shape.kv_heads; ++head) {
         blocks.push_back({.shape = &shape,
                           .segment = &segment,
                           .kv_head = head,
                           .first = first,
-                          .count = std::min(positions, segment.row_count - first)});
+                          .count = count});
       }
     }
   }

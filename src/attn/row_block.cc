@@ -102,7 +102,9 @@ void AttendRows(const AttentionKernels& kernels, const RowBlock& block, uint32_t
 
 uint32_t RowBlock::FirstKeyOf(uint32_t row) const {
   const uint32_t position = PositionOf(row);
-  return shape->window == 0 || position < shape->window ? 0 : position - shape->window + 1;
+  const uint32_t seen =
+      shape->window == 0 || position < shape->window ? 0 : position - shape->window + 1;
+  return std::max(seen, segment->tiles.first_position);
 }
 
 void StateBuffer::EnsureRows(size_t rows, size_t columns) {
@@ -150,12 +152,16 @@ void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock&
   const size_t columns = PaddedColumns(shape.v_dim);
   const size_t keys_at = size_t{block.kv_head} * shape.k_dim * kTileTokens;
   const size_t values_at = size_t{block.kv_head} * kTileTokens * shape.v_dim;
-  const TilePlanes* planes = &table.tiles[tile - table.first_tile];
+  const uint32_t query_tile = block.PositionOf(0) / kTileTokens;  // of every row, if any is owed
+  const TilePlanes* planes = &table.PlanesFor(tile, query_tile);
+  const KvFormat format = table.IsOwed(tile, query_tile) ? KvFormat::kF16 : table.format;
   const Operands<uint16_t> halves{
       .keys = reinterpret_cast<const uint16_t*>(planes->keys) + keys_at,
       .values = reinterpret_cast<const uint16_t*>(planes->values) + values_at,
       .value_stride = shape.v_dim,
-      .next_keys = tile + 1 < end_tile ? reinterpret_cast<const uint16_t*>(planes[1].keys) + keys_at
+      .next_keys = tile + 1 < end_tile ? reinterpret_cast<const uint16_t*>(
+                                             table.PlanesFor(tile + 1, query_tile).keys) +
+                                             keys_at
                                        : nullptr};
   const Operands<float> floats{
       .keys = keys_.data(), .values = values_.data(), .value_stride = columns};
@@ -168,11 +174,11 @@ void BlockWorkspace::AttendTile(const AttentionKernels& kernels, const RowBlock&
 
   const uint32_t rows = end - begin;
   const bool as_floats =
-      table.format != KvFormat::kF16 || rows >= kWidenFromRows || columns != shape.v_dim;
+      format != KvFormat::kF16 || rows >= kWidenFromRows || columns != shape.v_dim;
   const float* queries = queries_.data() + size_t{begin} * shape.k_dim;
   const StateRows tile_state = tile_state_.At(0, columns);
   if (as_floats) {
-    LoadTileHead(kernels, shape, table.format, block.kv_head, *planes);
+    LoadTileHead(kernels, shape, format, block.kv_head, *planes);
     AttendRows(kernels, block, tile, begin, rows, floats, queries, probabilities_.data(),
                tile_state);
   } else {

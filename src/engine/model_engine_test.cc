@@ -23,7 +23,7 @@ class ModelEngine {
         file_(*GgufFile::Open(std::string(WEIR_GOLDEN_DIR) + "/models/" + name)),
         model_(*Model::Load(file_, pool_, [](double) {})) {
     const KvLayout layout = model_.config().Layout(KvFormat::kF16);
-    const KvBudget budget = *SplitBudget(layout, 64 << 20, 1);
+    const KvBudget budget = *SplitBudget(layout, 64 << 20, {});
     engine_ = std::make_unique<Engine>(
         model_, std::make_unique<KvCache>(layout, budget, chunk_tokens),
         EngineOptions{.context_tokens = 700, .chunk_tokens = chunk_tokens});

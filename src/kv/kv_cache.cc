@@ -14,7 +14,7 @@ uint32_t MaxTilesTouched(uint32_t tokens) { return (tokens + kTileTokens - 2) / 
 
 }  // namespace
 
-Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes, uint32_t sequences) {
+Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes, const KvWish& wish) {
   const uint64_t full_tile = layout.full ? layout.full->tile_bytes() : 0;
   const uint64_t window_tile = layout.window ? layout.window->tile_bytes() : 0;
   if (full_tile + window_tile == 0 || total_bytes < full_tile + window_tile) {
@@ -26,8 +26,12 @@ Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes, uint3
   }
   if (!layout.window) return KvBudget{.full_bytes = total_bytes};
   if (!layout.full) return KvBudget{.window_bytes = total_bytes};
-  const uint64_t wanted = uint64_t{std::max(sequences, 1U)} * layout.window->max_window_tiles();
-  const uint64_t tiles = std::min(wanted, total_bytes / (full_tile + window_tile));
+  const uint64_t live = uint64_t{std::max(wish.sequences, 1U)} * layout.window->max_window_tiles();
+  const auto share_bytes = static_cast<uint64_t>(static_cast<double>(total_bytes) *
+                                                 std::clamp(wish.window_share, 0.0, 1.0));
+  const uint64_t context_bytes = std::min(total_bytes, layout.FullBytes(wish.context_tokens));
+  const uint64_t kept = std::min(share_bytes, total_bytes - context_bytes) / window_tile;
+  const uint64_t tiles = std::min(std::max(live, kept), total_bytes / (full_tile + window_tile));
   return KvBudget{.full_bytes = total_bytes - tiles * window_tile,
                   .window_bytes = tiles * window_tile};
 }
@@ -41,11 +45,18 @@ KvCache::KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_ch
     rows.format = KvFormat::kF16;
     rows.codec = nullptr;
     owed_ = std::make_unique<TilePool>(rows, budget.owed_bytes);
+    owed_scratch_ = std::make_unique<LayerScratch>(rows, MaxTilesTouched(max_chunk_tokens));
   }
   if (!layout.window) return;
   WEIR_CHECK(layout.window->window > 0);
   window_ = std::make_unique<TilePool>(*layout.window, budget.window_bytes);
-  scratch_ = std::make_unique<WindowScratch>(*layout.window, MaxTilesTouched(max_chunk_tokens));
+  window_scratch_ =
+      std::make_unique<LayerScratch>(*layout.window, MaxTilesTouched(max_chunk_tokens));
+}
+
+uint64_t KvCache::scratch_bytes() const {
+  return (window_scratch_ ? window_scratch_->bytes() : 0) +
+         (owed_scratch_ ? owed_scratch_->bytes() : 0);
 }
 
 uint64_t KvCache::MaxSequenceTokens() const {
@@ -53,6 +64,9 @@ uint64_t KvCache::MaxSequenceTokens() const {
   if (full_) tokens = std::min(tokens, uint64_t{full_->tile_count()} * kTileTokens);
   if (window_ && window_->tile_count() < layout_.window->max_window_tiles()) {
     tokens = std::min(tokens, uint64_t{window_->tile_count()} * kTileTokens);
+  }
+  if (owed_ && owed_->tile_count() < layout_.full->codec->residual_tiles + 1) {
+    tokens = std::min(tokens, uint64_t{owed_->tile_count()} * kTileTokens);
   }
   return tokens;
 }

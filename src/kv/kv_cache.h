@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "base/result.h"
+#include "kv/layer_scratch.h"
 #include "kv/layout.h"
 #include "kv/tile_pool.h"
-#include "kv/window_scratch.h"
 
 namespace weir {
 
@@ -19,11 +19,19 @@ struct KvBudget {
   uint64_t owed_bytes = 0;  // of a full group that is coded per tile
 };
 
-// Splits `total_bytes`: the window pool gets what `sequences` live sequences need, the full pool
-// the rest, but never fewer tiles than the window pool: a budget too small for whole windows
-// serves short sequences. Fails with the numbers if not even one tile of each group fits.
+// What the split should make room for.
+struct KvWish {
+  uint32_t sequences = 1;       // live at once: their windows come first
+  uint64_t context_tokens = 0;  // that one sequence should be able to hold; before kept windows
+  double window_share = 0.5;    // of the bytes, for windows that are kept for returning prompts
+};
+
+// Splits `total_bytes`: the window pool gets what the live sequences need, and more up to its share
+// as long as the full pool still holds a context; the full pool the rest, but never fewer tiles
+// than the window pool: a budget too small for whole windows serves short sequences. Fails with the
+// numbers if not even one tile of each group fits.
 [[nodiscard]] Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes,
-                                           uint32_t sequences);
+                                           const KvWish& wish);
 
 class KvCache {
  public:
@@ -38,8 +46,9 @@ class KvCache {
   [[nodiscard]] TilePool* window_pool() const { return window_.get(); }
   // 16-bit rows of the full group's newest tiles, when it is coded per tile.
   [[nodiscard]] TilePool* owed_pool() const { return owed_.get(); }
-  [[nodiscard]] WindowScratch* window_scratch() const { return scratch_.get(); }
-  [[nodiscard]] uint64_t scratch_bytes() const { return scratch_ ? scratch_->bytes() : 0; }
+  [[nodiscard]] LayerScratch* window_scratch() const { return window_scratch_.get(); }
+  [[nodiscard]] LayerScratch* owed_scratch() const { return owed_scratch_.get(); }
+  [[nodiscard]] uint64_t scratch_bytes() const;
 
   // Tokens that one sequence alone can hold in these pools.
   [[nodiscard]] uint64_t MaxSequenceTokens() const;
@@ -50,7 +59,8 @@ class KvCache {
   std::unique_ptr<TilePool> full_;
   std::unique_ptr<TilePool> window_;
   std::unique_ptr<TilePool> owed_;
-  std::unique_ptr<WindowScratch> scratch_;
+  std::unique_ptr<LayerScratch> window_scratch_;
+  std::unique_ptr<LayerScratch> owed_scratch_;
 };
 
 }  // namespace weir

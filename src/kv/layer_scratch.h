@@ -1,4 +1,5 @@
-// One layer's K and V planes for the rows of running chunks that have no window tile of their own.
+// One layer's K and V planes for the rows of running chunks that have no tile of their own: those
+// of the window group, and the 16-bit rows of a full group that is coded per tile.
 //
 // A chunk reserves slots for all its layers at once and reuses them layer after layer: so a
 // 2,048-token chunk costs the planes of one layer, not window tiles of all layers.
@@ -16,9 +17,9 @@
 
 namespace weir {
 
-class WindowScratch {
+class LayerScratch {
  public:
-  WindowScratch(const KvGroup& group, uint32_t slot_count);
+  LayerScratch(const KvGroup& group, uint32_t slot_count);
 
   [[nodiscard]] uint32_t free_count() const { return static_cast<uint32_t>(free_.size()); }
   [[nodiscard]] uint32_t slot_count() const { return slot_count_; }

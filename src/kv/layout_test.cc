@@ -52,14 +52,25 @@ TEST(KvLayout, WindowBytesStopGrowingAtTheWindow) {
 }
 
 TEST(SplitBudget, GivesTheWindowPoolWhatItsSequencesNeedAndTheFullPoolTheRest) {
-  const auto budget = SplitBudget(Gemma270M(), 100'000'000, 2);
+  const auto budget = SplitBudget(Gemma270M(), 100'000'000, {.sequences = 2, .window_share = 0});
   ASSERT_TRUE(budget.has_value());
   EXPECT_EQ(budget->window_bytes, 10 * 1'966'080U);  // 2 sequences of 5 tiles
   EXPECT_EQ(budget->full_bytes, 100'000'000U - 19'660'800U);
 }
 
+TEST(SplitBudget, KeepsWindowsForReturningPromptsUpToTheirShare) {
+  const auto half = SplitBudget(Gemma270M(), 100'000'000, {.window_share = 0.5});
+  ASSERT_TRUE(half.has_value());
+  EXPECT_EQ(half->window_bytes, 25 * 1'966'080U);  // 50,000,000 bytes hold 25 tiles
+  // A context of 24,000 tokens takes 188 full tiles, 73,924,608 bytes: 13 window tiles are left.
+  const auto context =
+      SplitBudget(Gemma270M(), 100'000'000, {.context_tokens = 24'000, .window_share = 0.5});
+  ASSERT_TRUE(context.has_value());
+  EXPECT_EQ(context->window_bytes, 13 * 1'966'080U);
+}
+
 TEST(SplitBudget, KeepsNoMoreWindowTilesThanFullTilesWhenMemoryIsShort) {
-  const auto budget = SplitBudget(Gemma270M(), 5'000'000, 1);  // 2 tiles of each: 4,718,592
+  const auto budget = SplitBudget(Gemma270M(), 5'000'000, {});  // 2 tiles of each: 4,718,592
   ASSERT_TRUE(budget.has_value());
   EXPECT_EQ(budget->window_bytes, 2 * 1'966'080U);
   const KvCache cache(Gemma270M(), *budget, 128);
@@ -68,19 +79,19 @@ TEST(SplitBudget, KeepsNoMoreWindowTilesThanFullTilesWhenMemoryIsShort) {
 }
 
 TEST(SplitBudget, RefusesABudgetBelowOneTileOfEachGroupAndNamesTheNumbers) {
-  const auto budget = SplitBudget(Gemma270M(), 2'359'295, 1);  // one byte short
+  const auto budget = SplitBudget(Gemma270M(), 2'359'295, {});  // one byte short
   ASSERT_FALSE(budget.has_value());
   EXPECT_EQ(budget.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(budget.error().message.find("2359295"), std::string::npos);
   EXPECT_NE(budget.error().message.find("1966080"), std::string::npos);
-  EXPECT_TRUE(SplitBudget(Gemma270M(), 2'359'296, 1).has_value());
+  EXPECT_TRUE(SplitBudget(Gemma270M(), 2'359'296, {}).has_value());
 }
 
 TEST(SplitBudget, GivesAllToTheOnlyGroup) {
   const KvLayout full_only{.full = Gemma270M().full};
   const KvLayout window_only{.window = Gemma270M().window};
-  EXPECT_EQ(SplitBudget(full_only, 1'000'000, 1)->full_bytes, 1'000'000U);
-  EXPECT_EQ(SplitBudget(window_only, 9'999'999, 1)->window_bytes, 9'999'999U);
+  EXPECT_EQ(SplitBudget(full_only, 1'000'000, {})->full_bytes, 1'000'000U);
+  EXPECT_EQ(SplitBudget(window_only, 9'999'999, {})->window_bytes, 9'999'999U);
 }
 
 TEST(KvCache, ScratchHoldsOneLayerOfAChunkAndNotAllLayers) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/byte_count.h"
 #include "base/check.h"
@@ -10,96 +11,146 @@
 namespace weir {
 namespace {
 
-uint32_t FullTilesFor(uint32_t tokens) {
+uint32_t TilesFor(uint32_t tokens) {
   return static_cast<uint32_t>((uint64_t{tokens} + kTileTokens - 1) / kTileTokens);
 }
 
-Result<void> CheckPool(const TilePool* pool, std::string_view name, uint32_t tiles) {
+Result<void> CheckFullPool(const TilePool* pool, uint32_t tiles) {
   if (pool == nullptr || tiles <= pool->free_count()) return {};
-  const uint64_t tile_bytes = pool->group().tile_bytes();
+  const uint64_t bytes = tiles * pool->group().tile_bytes();
   return Fail(ErrorCode::kResourceExhausted,
-              fmt::format("{} KV pool: {} more tiles ({} bytes, {}) needed, {} of {} tiles free in "
-                          "{} bytes; nothing was taken",
-                          name, tiles, tiles * tile_bytes, FormatByteCount(tiles * tile_bytes),
-                          pool->free_count(), pool->tile_count(), pool->bytes()));
+              fmt::format("full KV pool: {} more tiles ({} bytes, {}) needed, {} of {} tiles free "
+                          "in {} bytes; nothing was taken",
+                          tiles, bytes, FormatByteCount(bytes), pool->free_count(),
+                          pool->tile_count(), pool->bytes()));
+}
+
+// A tile of its own with the bytes of `from`; empty when the pool is full.
+TileRef Copy(TilePool& pool, const TileRef& from) {
+  TileRef copy = pool.Allocate();
+  if (copy) {
+    std::memcpy(pool.KeyPlane(copy.id(), 0), pool.KeyPlane(from.id(), 0),
+                pool.group().tile_bytes());
+  }
+  return copy;
+}
+
+std::vector<TileRef> TakeRange(std::vector<NodeTiles>& tiles, TileRange range,
+                               TileRef NodeTiles::*member) {
+  std::vector<TileRef> taken;
+  for (uint32_t i = range.first; i < range.end; ++i) taken.push_back(std::move(tiles[i].*member));
+  return taken;
 }
 
 }  // namespace
 
-SequenceState::~SequenceState() { WEIR_CHECK(!open_); }
-
-Result<void> SequenceState::CheckRoom(uint32_t full_tiles, uint32_t window_tiles) const {
-  WEIR_TRY(CheckPool(cache_.full_pool(), "full", full_tiles));
-  WEIR_TRY(CheckPool(cache_.window_pool(), "window", window_tiles));
-  const WindowScratch* scratch = cache_.window_scratch();
-  if (scratch == nullptr || plan_.scratch.count() <= scratch->free_count()) return {};
-  return Fail(ErrorCode::kResourceExhausted,
-              fmt::format("window scratch: {} tiles needed, {} of {} free in {} bytes; nothing was "
-                          "taken",
-                          plan_.scratch.count(), scratch->free_count(), scratch->slot_count(),
-                          scratch->bytes()));
-}
-
-// Entering tiles take the slots of leaving tiles that nobody else refers to, then fresh ones.
-void SequenceState::PlanEntries() {
-  entries_.clear();
-  uint32_t leaving = 0;
-  uint32_t fresh = 0;
-  while (entries_.size() < plan_.entering().count()) {
-    while (leaving < plan_.leaving().count() && !window_[leaving].is_exclusive()) ++leaving;
-    const bool takes_over = leaving < plan_.leaving().count();
-    entries_.push_back(takes_over ? Entry{window_[leaving].id(), true, leaving++}
-                                  : Entry{TileId(), false, fresh++});
+SequenceState::SequenceState(KvCache& cache) : cache_(cache) {
+  if (TilePool* pool = cache.window_pool()) {
+    window_.emplace("window", *pool, *cache.window_scratch(),
+                    RecentRule{RecentRule::Kind::kWindow, pool->group().window});
+  }
+  if (TilePool* pool = cache.owed_pool()) {
+    owed_.emplace("owed-row", *pool, *cache.owed_scratch(),
+                  RecentRule{RecentRule::Kind::kOwed, cache.layout().full->codec->residual_tiles});
   }
 }
 
-Result<void> SequenceState::Begin(uint32_t tokens) {
-  WEIR_CHECK(!open_ && !window_rows_lost_);
+SequenceState::~SequenceState() { WEIR_CHECK(!open_); }
+
+// The tile that `position` parts is copied, because its rows from there on will be others.
+TileNeed SequenceState::AdoptNeed(uint32_t position) const {
+  const uint32_t one = position % kTileTokens != 0 ? 1 : 0;
+  return {.full = cache_.full_pool() != nullptr ? one : 0,
+          .window = window_ ? one : 0,
+          .owed = owed_ ? one : 0};
+}
+
+Result<void> SequenceState::Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay) {
+  WEIR_CHECK(begin_ == 0 && full_.empty() && !open_);
+  const uint32_t position = prefix.position;
+  WEIR_CHECK(prefix.tiles.size() == TilesFor(position));
+  if (position % kTileTokens != 0) {
+    NodeTiles& last = prefix.tiles.back();
+    const auto own = [](TilePool* pool, TileRef& tile) {
+      if (pool == nullptr || !tile) return true;
+      tile = Copy(*pool, tile);
+      return static_cast<bool>(tile);
+    };
+    const bool copies_full = !cache_.owed_pool();  // codes of a tile in part are never read
+    if (!copies_full) last.full = cache_.full_pool()->Allocate();
+    if (!(copies_full ? own(cache_.full_pool(), last.full) : static_cast<bool>(last.full)) ||
+        (!replay &&
+         (!own(cache_.window_pool(), last.window) || !own(cache_.owed_pool(), last.owed)))) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  fmt::format("no free tile for a copy of the rows before position {}", position));
+    }
+  }
+  for (NodeTiles& tiles : prefix.tiles) {
+    if (cache_.full_pool() != nullptr) full_.push_back(std::move(tiles.full));
+  }
+  full_written_ = position;
+  begin_ = replay ? replay->begin : position;
+  for (auto* recent : {&window_, &owed_}) {
+    if (!*recent) continue;
+    if (replay) {
+      (*recent)->Restart(replay->begin,
+                         recent == &window_ ? replay->window_whole_from : replay->owed_whole_from);
+    } else {
+      const TileRange live = (*recent)->LiveAt(position);
+      (*recent)->Adopt(position,
+                       TakeRange(prefix.tiles, live,
+                                 recent == &window_ ? &NodeTiles::window : &NodeTiles::owed));
+    }
+  }
+  return {};
+}
+
+uint32_t SequenceState::NewFullTiles(uint32_t end) const {
+  if (cache_.full_pool() == nullptr) return 0;
+  return TilesFor(end) - std::min(TilesFor(end), static_cast<uint32_t>(full_.size()));
+}
+
+void SequenceState::PlanRecent(uint32_t end, const RetainPlan& retain) {
+  if (window_) window_->Plan(begin_, end, retain);
+  if (owed_) owed_->Plan(begin_, end, retain);
+}
+
+TileNeed SequenceState::NeedFor(uint32_t tokens, const RetainPlan& retain) {
+  WEIR_CHECK(!open_);
+  PlanRecent(begin_ + tokens, retain);
+  return {.full = NewFullTiles(begin_ + tokens),
+          .window = window_ ? window_->planned_need() : 0,
+          .owed = owed_ ? owed_->planned_need() : 0};
+}
+
+Result<void> SequenceState::Begin(uint32_t tokens, const RetainPlan& retain) {
+  WEIR_CHECK(!open_ && !recent_rows_lost_);
   WEIR_CHECK(tokens > 0 && tokens <= cache_.max_chunk_tokens());
   if (tokens > std::numeric_limits<uint32_t>::max() - begin_) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} tokens after position {}: positions are 32 bits", tokens, begin_));
   }
   const uint32_t end = begin_ + tokens;
-  plan_ = cache_.window_pool() != nullptr
-              ? PlanWindowChunk(cache_.layout().window->window, begin_, end)
-              : WindowPlan{};
-  PlanEntries();
-  const uint32_t new_full =
-      cache_.full_pool() != nullptr ? FullTilesFor(end) - static_cast<uint32_t>(full_.size()) : 0;
-  const auto new_window = static_cast<uint32_t>(
-      std::ranges::count_if(entries_, [](const Entry& entry) { return !entry.takes_over; }));
-  WEIR_TRY(CheckRoom(new_full, new_window));
+  PlanRecent(end, retain);
+  const uint32_t new_full = NewFullTiles(end);
+  WEIR_TRY(CheckFullPool(cache_.full_pool(), new_full));
+  if (window_) WEIR_TRY(window_->CheckRoom());
+  if (owed_) WEIR_TRY(owed_->CheckRoom());
 
   full_count_before_ = static_cast<uint32_t>(full_.size());
   for (uint32_t i = 0; i < new_full; ++i) full_.push_back(cache_.full_pool()->Allocate());
-  for (Entry& entry : entries_) {
-    if (entry.takes_over) continue;
-    fresh_.push_back(cache_.window_pool()->Allocate());
-    entry.id = fresh_.back().id();
-  }
-  if (plan_.scratch.count() > 0) {
-    cache_.window_scratch()->Reserve(plan_.scratch.count(), scratch_slots_);
-  }
+  if (window_) window_->Open();
+  if (owed_) owed_->Open();
   end_ = end;
+  full_layers_ended_ = 0;
   window_layers_ended_ = 0;
   open_ = true;
   return {};
 }
 
-SequenceState::MutablePlanes SequenceState::PlanesOf(KvLayer layer, uint32_t tile) const {
-  if (layer.group == KvGroupKind::kFull) {
-    const TileId id = full_[tile].id();
-    return {cache_.full_pool()->KeyPlane(id, layer.index),
-            cache_.full_pool()->ValuePlane(id, layer.index)};
-  }
-  if (plan_.before.Contains(tile)) {
-    const TileId id = window_[tile - plan_.before.first].id();
-    return {cache_.window_pool()->KeyPlane(id, layer.index),
-            cache_.window_pool()->ValuePlane(id, layer.index)};
-  }
-  const uint32_t slot = scratch_slots_[tile - plan_.scratch.first];
-  return {cache_.window_scratch()->KeyPlane(slot), cache_.window_scratch()->ValuePlane(slot)};
+MutablePlanes SequenceState::FullPlanes(uint32_t layer, uint32_t tile) const {
+  const TileId id = full_[tile].id();
+  return {cache_.full_pool()->KeyPlane(id, layer), cache_.full_pool()->ValuePlane(id, layer)};
 }
 
 const KvGroup& SequenceState::GroupOf(KvLayer layer) const {
@@ -110,54 +161,84 @@ void SequenceState::Write(KvLayer layer, uint32_t position, std::span<const floa
                           std::span<const float> values) {
   WEIR_DCHECK(open_ && begin_ <= position && position < end_);
   const KvGroup& group = GroupOf(layer);
-  const MutablePlanes planes = PlanesOf(layer, position / kTileTokens);
+  const uint32_t tile = position / kTileTokens;
+  MutablePlanes planes;
+  KvFormat format = group.format;
+  if (layer.group == KvGroupKind::kWindow) {
+    planes = window_->PlanesOf(layer.index, tile);
+  } else if (owed_) {
+    planes = owed_->PlanesOf(layer.index, tile);
+    format = KvFormat::kF16;
+  } else if (position >= full_written_) {
+    planes = FullPlanes(layer.index, tile);
+  } else {
+    return;  // replayed: the rows are there
+  }
   const uint32_t slot = position % kTileTokens;
-  WriteKeyRow(group.format, keys, group.kv_heads, group.k_dim, slot, planes.keys);
-  WriteValueRow(group.format, values, group.kv_heads, group.v_dim, slot, planes.values);
+  WriteKeyRow(format, keys, group.kv_heads, group.k_dim, slot, planes.keys);
+  WriteValueRow(format, values, group.kv_heads, group.v_dim, slot, planes.values);
+}
+
+// Tiles whose row 128 the chunk wrote, unless they were adopted whole.
+void SequenceState::CodeWholeTiles(uint32_t layer) {
+  const KvGroup& group = *cache_.layout().full;
+  const uint32_t first = std::max(begin_, full_written_) / kTileTokens;
+  for (uint32_t tile = first; (tile + 1) * kTileTokens <= end_; ++tile) {
+    const MutablePlanes rows = owed_->PlanesOf(layer, tile);
+    const MutablePlanes codes = FullPlanes(layer, tile);
+    group.codec->encode_keys(rows.keys, group.kv_heads, group.k_dim, codes.keys);
+    group.codec->encode_values(rows.values, group.kv_heads, group.v_dim, codes.values);
+  }
 }
 
 TileTable SequenceState::Tiles(KvLayer layer) {
   WEIR_DCHECK(open_);
-  TileRange visible{0, (end_ - 1) / kTileTokens + 1};
-  if (layer.group == KvGroupKind::kWindow) {
-    visible.first = plan_.before.count() > 0 ? plan_.before.first : plan_.scratch.first;
-  }
+  const bool is_window = layer.group == KvGroupKind::kWindow;
+  const TileRange visible =
+      is_window ? window_->visible() : TileRange{0, (end_ - 1) / kTileTokens + 1};
   table_.clear();
   for (uint32_t tile = visible.first; tile < visible.end; ++tile) {
-    const MutablePlanes planes = PlanesOf(layer, tile);
+    const MutablePlanes planes =
+        is_window ? window_->PlanesOf(layer.index, tile) : FullPlanes(layer.index, tile);
     table_.push_back({planes.keys, planes.values});
   }
-  return {GroupOf(layer).format, visible.first, table_};
+  TileTable table{.format = GroupOf(layer).format, .first_tile = visible.first, .tiles = table_};
+  if (is_window) table.first_position = window_->origin();
+  if (is_window || !owed_) return table;
+
+  CodeWholeTiles(layer.index);
+  const TileRange owed = owed_->visible();
+  owed_table_.clear();
+  for (uint32_t tile = owed.first; tile < owed.end; ++tile) {
+    const MutablePlanes planes = owed_->PlanesOf(layer.index, tile);
+    owed_table_.push_back({planes.keys, planes.values});
+  }
+  table.residual_tiles = cache_.layout().full->codec->residual_tiles;
+  table.first_owed_tile = owed.first;
+  table.owed = owed_table_;
+  return table;
 }
 
 void SequenceState::EndLayer(KvLayer layer) {
   WEIR_CHECK(open_);
-  if (layer.group == KvGroupKind::kFull) return;
-  const TilePool& pool = *cache_.window_pool();
-  for (uint32_t i = 0; i < entries_.size(); ++i) {
-    const MutablePlanes from = PlanesOf(layer, plan_.entering().first + i);
-    const TileId to = entries_[i].id;
-    std::memcpy(pool.KeyPlane(to, layer.index), from.keys, pool.group().k_plane_bytes());
-    std::memcpy(pool.ValuePlane(to, layer.index), from.values, pool.group().v_plane_bytes());
+  if (layer.group == KvGroupKind::kFull) {
+    if (owed_) owed_->EndLayer(layer.index);
+    ++full_layers_ended_;
+    return;
   }
+  window_->EndLayer(layer.index);
   ++window_layers_ended_;
 }
 
 void SequenceState::Commit() {
   WEIR_CHECK(open_);
-  if (TilePool* pool = cache_.window_pool()) {
-    WEIR_CHECK(window_layers_ended_ == pool->group().layer_count);
-    next_window_.clear();
-    for (uint32_t tile = plan_.staying().first; tile < plan_.staying().end; ++tile) {
-      next_window_.push_back(std::move(window_[tile - plan_.before.first]));
-    }
-    for (const Entry& entry : entries_) {
-      next_window_.push_back(
-          std::move(entry.takes_over ? window_[entry.index] : fresh_[entry.index]));
-    }
-    window_.swap(next_window_);
-    next_window_.clear();  // leaving tiles that nobody took over go here
-    fresh_.clear();
+  if (window_) {
+    WEIR_CHECK(window_layers_ended_ == cache_.window_pool()->group().layer_count);
+    window_->Commit();
+  }
+  if (owed_) {
+    WEIR_CHECK(full_layers_ended_ == cache_.owed_pool()->group().layer_count);
+    owed_->Commit();
   }
   begin_ = end_;
   CloseChunk();
@@ -166,14 +247,31 @@ void SequenceState::Commit() {
 void SequenceState::Abandon() {
   WEIR_CHECK(open_);
   full_.resize(full_count_before_);
-  fresh_.clear();
-  window_rows_lost_ = window_layers_ended_ > 0 && !entries_.empty();
+  const bool window_lost = window_ && window_->Abandon(window_layers_ended_ > 0);
+  const bool owed_lost = owed_ && owed_->Abandon(full_layers_ended_ > 0);
+  recent_rows_lost_ = window_lost || owed_lost;
   CloseChunk();
 }
 
-void SequenceState::CloseChunk() {
-  if (WindowScratch* scratch = cache_.window_scratch()) scratch->Release(scratch_slots_);
-  open_ = false;
+void SequenceState::CloseChunk() { open_ = false; }
+
+NodeTiles SequenceState::TilesAt(uint32_t tile) const {
+  NodeTiles tiles;
+  if (tile < full_.size()) tiles.full = full_[tile].Share();
+  if (window_) tiles.window = window_->Share(tile);
+  if (owed_) tiles.owed = owed_->Share(tile);
+  return tiles;
+}
+
+bool SequenceState::HasRecentTile(uint32_t tile) const {
+  return (window_ && window_->Owns(tile)) || (owed_ && owed_->Owns(tile));
+}
+
+void SequenceState::Repoint(uint32_t tile, const NodeTiles& tiles) {
+  WEIR_CHECK(!open_ && (tile + 1) * kTileTokens <= begin_);
+  if (tiles.full && tile < full_.size()) full_[tile] = tiles.full.Share();
+  if (window_) window_->Repoint(tile, tiles.window);
+  if (owed_) owed_->Repoint(tile, tiles.owed);
 }
 
 }  // namespace weir

@@ -40,8 +40,20 @@ uint32_t SequenceView::token_count() const { return state_->token_count(); }
 uint32_t SequenceView::full_tile_count() const { return state_->full_tile_count(); }
 uint32_t SequenceView::window_tile_count() const { return state_->window_tile_count(); }
 
-Result<KvChunk> SequenceView::BeginChunk(uint32_t tokens) {
-  WEIR_TRY(state_->Begin(tokens));
+uint32_t SequenceView::owed_tile_count() const { return state_->owed_tile_count(); }
+
+TileNeed SequenceView::AdoptNeed(uint32_t position) const { return state_->AdoptNeed(position); }
+
+Result<void> SequenceView::Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay) {
+  return state_->Adopt(std::move(prefix), replay);
+}
+
+TileNeed SequenceView::NeedFor(uint32_t tokens, const RetainPlan& retain) {
+  return state_->NeedFor(tokens, retain);
+}
+
+Result<KvChunk> SequenceView::BeginChunk(uint32_t tokens, const RetainPlan& retain) {
+  WEIR_TRY(state_->Begin(tokens, retain));
   return KvChunk(state_.get());
 }
 
@@ -49,5 +61,11 @@ void SequenceView::Commit(KvChunk&& chunk) {
   WEIR_CHECK(chunk.state_ == state_.get());
   std::exchange(chunk.state_, nullptr)->Commit();
 }
+
+NodeTiles SequenceView::TilesAt(uint32_t tile) const { return state_->TilesAt(tile); }
+
+bool SequenceView::HasRecentTile(uint32_t tile) const { return state_->HasRecentTile(tile); }
+
+void SequenceView::Repoint(uint32_t tile, const NodeTiles& tiles) { state_->Repoint(tile, tiles); }
 
 }  // namespace weir

@@ -15,6 +15,10 @@
 // the slots of leaving ones (window_plan.h), so a sequence never owns more than
 // ceil((W-1)/128)+1 window tiles, whatever the chunk.
 //
+// A sequence may adopt the tiles of another's prefix (Adopt), and lends its own whole tiles and
+// tails to the prefix trie (TilesAt). Bytes below the adopted position are never written; rows of a
+// tile that others refer to are only ever added behind theirs.
+//
 // Ownership: a view holds counted references into the pools of its KvCache, which outlives it; a
 // view outlives its chunk. Threads: engine thread; Write() of different positions may run on
 // different compute threads.
@@ -23,10 +27,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/result.h"
 #include "kv/kv_cache.h"
+#include "kv/prefix_tiles.h"
+#include "kv/retain_plan.h"
 
 namespace weir {
 
@@ -49,7 +56,22 @@ struct TilePlanes {
 struct TileTable {
   KvFormat format = KvFormat::kF16;
   uint32_t first_tile = 0;
-  std::span<const TilePlanes> tiles;
+  std::span<const TilePlanes> tiles = {};
+  uint32_t first_position = 0;  // rows before it do not exist
+
+  // Of a full group that is coded per tile: 16-bit rows (kF16's layout) of the newest tiles. A
+  // query in tile j reads tiles j - residual_tiles .. j from here, if they are, and codes of those
+  // before.
+  uint32_t residual_tiles = 0;
+  uint32_t first_owed_tile = 0;
+  std::span<const TilePlanes> owed = {};
+
+  [[nodiscard]] bool IsOwed(uint32_t tile, uint32_t query_tile) const {
+    return !owed.empty() && tile >= first_owed_tile && tile + residual_tiles >= query_tile;
+  }
+  [[nodiscard]] const TilePlanes& PlanesFor(uint32_t tile, uint32_t query_tile) const {
+    return IsOwed(tile, query_tile) ? owed[tile - first_owed_tile] : tiles[tile - first_tile];
+  }
 };
 
 class SequenceState;
@@ -93,13 +115,35 @@ class SequenceView {
   [[nodiscard]] uint32_t token_count() const;        // n
   [[nodiscard]] uint32_t full_tile_count() const;    // owned, an open chunk's included
   [[nodiscard]] uint32_t window_tile_count() const;  // likewise
+  [[nodiscard]] uint32_t owed_tile_count() const;    // likewise
+
+  // Starts an empty view with another sequence's tiles: n = prefix.position, or with `replay` n =
+  // replay->begin: then the chunks up to prefix.position rebuild window and owed rows, read the
+  // adopted full rows and write none. A position inside a tile costs AdoptNeed free tiles for a
+  // copy; kResourceExhausted without them (the view then takes no chunk).
+  [[nodiscard]] TileNeed AdoptNeed(uint32_t position) const;
+  [[nodiscard]] Result<void> Adopt(PrefixTiles&& prefix,
+                                   const std::optional<ReplaySpan>& replay = std::nullopt);
+
+  // Tiles that BeginChunk(tokens, retain) takes with all that `retain` plans.
+  [[nodiscard]] TileNeed NeedFor(uint32_t tokens, const RetainPlan& retain);
 
   // Positions [n, n + tokens). kResourceExhausted, naming pool and bytes, when tiles are missing;
   // then nothing has changed. Requires 1 <= tokens <= max_chunk_tokens() and no open chunk.
-  [[nodiscard]] Result<KvChunk> BeginChunk(uint32_t tokens);
+  // Planned resume points, and interior tiles after them, are kept only as far as slots are free.
+  [[nodiscard]] Result<KvChunk> BeginChunk(uint32_t tokens, const RetainPlan& retain = {});
 
   // Requires this view's chunk, with every window layer ended.
   void Commit(KvChunk&& chunk);
+
+  // References to what the view has of a tile with rows below n, for the prefix trie. The window
+  // and owed tile is empty where it is gone, or holds rows that a replay did not make whole. Kept
+  // tiles are there until the next BeginChunk.
+  [[nodiscard]] NodeTiles TilesAt(uint32_t tile) const;
+  // True if the view holds the window or owed tile at this place for its own queries.
+  [[nodiscard]] bool HasRecentTile(uint32_t tile) const;
+  // Refers to these tiles, which have the same content, instead of the own ones of a whole tile.
+  void Repoint(uint32_t tile, const NodeTiles& tiles);
 
  private:
   std::unique_ptr<SequenceState> state_;

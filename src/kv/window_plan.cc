@@ -20,9 +20,23 @@ TileRange LiveWindowTiles(uint32_t window, uint32_t next_position) {
   return {(next_position - row_count) / kTileTokens, (next_position - 1) / kTileTokens + 1};
 }
 
-WindowPlan PlanWindowChunk(uint32_t window, uint32_t begin, uint32_t end) {
-  WindowPlan plan{.before = LiveWindowTiles(window, begin),
-                  .after = LiveWindowTiles(window, end),
+TileRange LiveOwedTiles(uint32_t residual, uint32_t next_position) {
+  const uint32_t tile = next_position / kTileTokens;
+  const uint32_t first = tile - std::min(tile, residual);
+  return {first, std::max(first, (next_position + kTileTokens - 1) / kTileTokens)};
+}
+
+TileRange RecentRule::Live(uint32_t next_position, uint32_t origin) const {
+  if (next_position <= origin) return {};
+  TileRange live = kind == Kind::kWindow ? LiveWindowTiles(reach, next_position)
+                                         : LiveOwedTiles(reach, next_position);
+  live.first = std::max(live.first, origin / kTileTokens);
+  return live.first < live.end ? live : TileRange{};
+}
+
+WindowPlan PlanChunk(const RecentRule& rule, uint32_t begin, uint32_t end, uint32_t origin) {
+  WindowPlan plan{.before = rule.Live(begin, origin),
+                  .after = rule.Live(end, origin),
                   .scratch = {begin / kTileTokens, (end - 1) / kTileTokens + 1}};
   if (plan.before.count() > 0) plan.scratch.first = std::max(plan.scratch.first, plan.before.end);
   plan.scratch.end = std::max(plan.scratch.end, plan.scratch.first);

@@ -1,4 +1,6 @@
-// Which window tiles a chunk keeps, drops and gains: arithmetic on positions, nothing else.
+// Which window tiles a chunk keeps, drops and gains: arithmetic on positions, nothing else. The
+// 16-bit rows that a per-tile-coded full group owes follow the same arithmetic with a rule of their
+// own.
 //
 // For the next position p, the live tiles are those that hold a row of [p-W+1, p-1]: what the next
 // query sees besides itself. A tile leaves when its last position is <= p-W.
@@ -38,8 +40,21 @@ struct WindowPlan {
 
 // Requires window >= 1.
 [[nodiscard]] TileRange LiveWindowTiles(uint32_t window, uint32_t next_position);
+// Tiles floor(p/128) - residual .. ceil(p/128) - 1.
+[[nodiscard]] TileRange LiveOwedTiles(uint32_t residual, uint32_t next_position);
 
-// Requires window >= 1 and begin < end.
-[[nodiscard]] WindowPlan PlanWindowChunk(uint32_t window, uint32_t begin, uint32_t end);
+// What a sequence keeps of its newest rows.
+struct RecentRule {
+  enum class Kind : uint8_t { kWindow, kOwed };
+  Kind kind = Kind::kWindow;
+  uint32_t reach = 1;  // W in tokens, or the residual in tiles
+
+  // Tiles that decoding from `next_position` reads, when rows before `origin` do not exist.
+  [[nodiscard]] TileRange Live(uint32_t next_position, uint32_t origin = 0) const;
+};
+
+// Requires origin <= begin < end.
+[[nodiscard]] WindowPlan PlanChunk(const RecentRule& rule, uint32_t begin, uint32_t end,
+                                   uint32_t origin = 0);
 
 }  // namespace weir

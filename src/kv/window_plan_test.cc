@@ -15,6 +15,9 @@ std::ostream& operator<<(std::ostream& out, const TileRange& range) {
 
 namespace {
 
+RecentRule Window(uint32_t tokens) { return {RecentRule::Kind::kWindow, tokens}; }
+RecentRule Owed(uint32_t residual) { return {RecentRule::Kind::kOwed, residual}; }
+
 TEST(LiveWindowTiles, AreThoseThatHoldARowOfTheLastWMinusOnePositions) {
   EXPECT_EQ(LiveWindowTiles(512, 0), (TileRange{0, 0}));
   EXPECT_EQ(LiveWindowTiles(512, 1), (TileRange{0, 1}));
@@ -26,9 +29,9 @@ TEST(LiveWindowTiles, AreThoseThatHoldARowOfTheLastWMinusOnePositions) {
   EXPECT_EQ(LiveWindowTiles(1, 1000), (TileRange{0, 0}));   // a query sees only itself
 }
 
-TEST(PlanWindowChunk, ALongChunkReplacesTheWholeWindow) {
+TEST(PlanChunk, ALongChunkReplacesTheWholeWindow) {
   // The picture in window_plan.h.
-  const WindowPlan plan = PlanWindowChunk(200, 300, 900);
+  const WindowPlan plan = PlanChunk(Window(200), 300, 900);
   EXPECT_EQ(plan.before, (TileRange{0, 3}));   // rows 101..299
   EXPECT_EQ(plan.after, (TileRange{5, 8}));    // rows 701..899
   EXPECT_EQ(plan.scratch, (TileRange{3, 8}));  // rows 384..899
@@ -37,16 +40,16 @@ TEST(PlanWindowChunk, ALongChunkReplacesTheWholeWindow) {
   EXPECT_EQ(plan.entering(), (TileRange{5, 8}));
 }
 
-TEST(PlanWindowChunk, ADecodeStepInsideATileMovesNothing) {
-  const WindowPlan plan = PlanWindowChunk(200, 300, 301);
+TEST(PlanChunk, ADecodeStepInsideATileMovesNothing) {
+  const WindowPlan plan = PlanChunk(Window(200), 300, 301);
   EXPECT_EQ(plan.staying(), (TileRange{0, 3}));  // rows 102..300
   EXPECT_EQ(plan.leaving().count(), 0U);
   EXPECT_EQ(plan.entering().count(), 0U);
   EXPECT_EQ(plan.scratch.count(), 0U);
 }
 
-TEST(PlanWindowChunk, ADecodeStepOntoANewTileTakesItAndDropsTheOneThatLeaves) {
-  const WindowPlan plan = PlanWindowChunk(130, 384, 385);  // before: rows 255..383
+TEST(PlanChunk, ADecodeStepOntoANewTileTakesItAndDropsTheOneThatLeaves) {
+  const WindowPlan plan = PlanChunk(Window(130), 384, 385);  // before: rows 255..383
   EXPECT_EQ(plan.before, (TileRange{1, 3}));
   EXPECT_EQ(plan.after, (TileRange{2, 4}));  // rows 256..384
   EXPECT_EQ(plan.leaving(), (TileRange{1, 2}));
@@ -54,11 +57,36 @@ TEST(PlanWindowChunk, ADecodeStepOntoANewTileTakesItAndDropsTheOneThatLeaves) {
   EXPECT_EQ(plan.scratch, (TileRange{3, 4}));
 }
 
-TEST(PlanWindowChunk, AWindowOfOneKeepsNothing) {
-  const WindowPlan plan = PlanWindowChunk(1, 300, 500);
+TEST(PlanChunk, AWindowOfOneKeepsNothing) {
+  const WindowPlan plan = PlanChunk(Window(1), 300, 500);
   EXPECT_EQ(plan.before.count(), 0U);
   EXPECT_EQ(plan.after.count(), 0U);
   EXPECT_EQ(plan.scratch, (TileRange{2, 4}));
+}
+
+TEST(LiveOwedTiles, AreTheResidualAndTheTileThatIsBeingWritten) {
+  EXPECT_EQ(LiveOwedTiles(0, 0), (TileRange{0, 0}));
+  EXPECT_EQ(LiveOwedTiles(0, 1), (TileRange{0, 1}));
+  EXPECT_EQ(LiveOwedTiles(0, 128), (TileRange{1, 1}));  // whole tiles are codes
+  EXPECT_EQ(LiveOwedTiles(0, 300), (TileRange{2, 3}));
+  EXPECT_EQ(LiveOwedTiles(1, 128), (TileRange{0, 1}));
+  EXPECT_EQ(LiveOwedTiles(1, 300), (TileRange{1, 3}));
+  EXPECT_EQ(LiveOwedTiles(5, 300), (TileRange{0, 3}));
+}
+
+TEST(RecentRule, RowsBeforeTheOriginAreNotThere) {
+  EXPECT_EQ(Window(512).Live(1000, 700), (TileRange{5, 8}));  // rows 700..999
+  EXPECT_EQ(Window(512).Live(700, 700), (TileRange{0, 0}));
+  EXPECT_EQ(Window(100).Live(1000, 700), (TileRange{7, 8}));  // rows 901..999
+  EXPECT_EQ(Owed(1).Live(300, 256), (TileRange{2, 3}));
+}
+
+TEST(PlanChunk, AReplayBeginsWithoutAWindow) {
+  const WindowPlan plan = PlanChunk(Window(200), 300, 500, 300);
+  EXPECT_EQ(plan.before.count(), 0U);
+  EXPECT_EQ(plan.after, (TileRange{2, 4}));    // rows 301..499
+  EXPECT_EQ(plan.scratch, (TileRange{2, 4}));  // rows 300..499
+  EXPECT_EQ(plan.entering(), (TileRange{2, 4}));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ inline void FillWithNan(KvCache& cache) {
       std::memset(pool->KeyPlane(tile.id(), 0), 0xFF, pool->group().tile_bytes());
     }
   }
-  if (WindowScratch* scratch = cache.window_scratch()) {
+  if (LayerScratch* scratch = cache.window_scratch()) {
     std::memset(scratch->KeyPlane(0), 0xFF, scratch->bytes());
   }
 }

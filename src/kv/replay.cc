@@ -1,0 +1,49 @@
+#include "kv/replay.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace weir {
+namespace {
+
+uint32_t Minus(uint32_t position, uint64_t tokens) {
+  return static_cast<uint32_t>(position - std::min<uint64_t>(position, tokens));
+}
+
+uint32_t OwedBegin(const KvLayout& layout, uint32_t position) {
+  return kTileTokens * Minus(position / kTileTokens, layout.full->codec->residual_tiles);
+}
+
+// `window_from`: first window row that must be right in every layer.
+uint32_t Begin(std::span<const KvLayer> layers, const KvLayout& layout, uint32_t position,
+               uint32_t window_from) {
+  uint32_t begin = position;
+  for (const KvLayer layer : std::views::reverse(layers)) {
+    if (layer.group == KvGroupKind::kWindow) {
+      begin = std::min(Minus(begin, layout.window->window - 1), window_from);
+    } else if (layout.full->codec != nullptr) {
+      begin = OwedBegin(layout, begin);
+    }
+  }
+  return begin;
+}
+
+}  // namespace
+
+uint32_t ReplayBegin(std::span<const KvLayer> layers, const KvLayout& layout, uint32_t position) {
+  return Begin(layers, layout, position, position);
+}
+
+ReplaySpan PlanReplay(std::span<const KvLayer> layers, const KvLayout& layout, uint32_t position) {
+  ReplaySpan span{.begin = position, .window_whole_from = position, .owed_whole_from = position};
+  if (layout.window) {
+    span.window_whole_from = Minus(position, layout.window->window - 1) / kTileTokens * kTileTokens;
+  }
+  if (layout.full && layout.full->codec != nullptr) {
+    span.owed_whole_from = OwedBegin(layout, position);
+  }
+  span.begin = Begin(layers, layout, position, span.window_whole_from);
+  return span;
+}
+
+}  // namespace weir
