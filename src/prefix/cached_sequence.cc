@@ -1,0 +1,198 @@
+#include "prefix/cached_sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace weir {
+
+uint32_t CheckpointTokens(const KvLayout& layout) {
+  if (!layout.window || !layout.full) return 0;
+  const uint64_t window_bytes = layout.WindowBytes(layout.window->window);
+  const uint64_t tokens = 2 * window_bytes * kTileTokens / layout.full->tile_bytes();
+  return static_cast<uint32_t>(std::max<uint64_t>(tokens, layout.window->window));
+}
+
+CachedSequence::CachedSequence(PrefixTrie& trie, KvCache& cache, const ReuseRules& rules,
+                               std::string_view name_space)
+    : trie_(trie), cache_(cache), rules_(rules), root_(trie.Root(name_space)) {}
+
+SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
+                                    std::span<const uint32_t> message_starts, Reuse reuse) {
+  tokens_.assign(prompt.begin(), prompt.end());
+  prompt_count_ = static_cast<uint32_t>(prompt.size());
+  SequenceStart start;
+  if (!TryStart(reuse == Reuse::kAll ? prompt : prompt.first(1), start)) {
+    // No room for a copy of the tile that the prompt parts: begin at its start.
+    const uint32_t whole = start.position / kTileTokens * kTileTokens;
+    start = {};
+    const bool started = TryStart(prompt.first(whole + 1), start);
+    WEIR_CHECK(started);
+  }
+  start_position_ = start.position;
+  PlanResumePoints(message_starts, start);
+  return start;
+}
+
+// False when a copy found no room; `start` then says where that was.
+bool CachedSequence::TryStart(std::span<const TokenId> prompt, SequenceStart& start) {
+  trie_.Match(root_.node(), prompt, match_);
+  start = {.position = match_.safe_length,
+           .replay_begin = match_.safe_length,
+           .full_length = match_.full_length,
+           .safe_length = match_.safe_length,
+           .veto = match_.veto};
+  std::optional<ReplaySpan> replay;
+  if (rules_.allow_replay && match_.full_length > match_.safe_length) {
+    const ReplaySpan span = PlanReplay(rules_.layers, cache_.layout(), match_.full_length);
+    if (span.begin > match_.safe_length) replay = span;
+  }
+  if (match_.full_length > match_.safe_length) {
+    const uint32_t last = (match_.full_length - 1) / kTileTokens;
+    trie_.NoteVeto(match_.nodes[last], match_.full_length - last * kTileTokens);
+  }
+  if (replay) {
+    start.position = match_.full_length;
+    start.replay_begin = replay->begin;
+  }
+  view_.emplace(cache_);
+  // First tile that is published again: a replay heals the tombstones that it passes.
+  published_tiles_ =
+      (replay ? std::min(start.position, replay->window_whole_from) : start.position) / kTileTokens;
+  cursor_ = trie_.Pin(published_tiles_ > 0 ? match_.nodes[published_tiles_ - 1] : root_.node());
+  if (start.position == 0) return true;
+
+  const uint32_t last = (start.position - 1) / kTileTokens;
+  const Place place{match_.nodes[last], start.position - last * kTileTokens};
+  const PrefixPin source = trie_.Pin(place.node);
+  trie_.Stamp(place.node);
+  if (!replay) trie_.StampResume(place.node, place.count);
+  PrefixTiles tiles = trie_.Share(match_, start.position);
+  trie_.MakeRoom(view_->AdoptNeed(start.position));
+  if (!view_->Adopt(std::move(tiles), replay)) return false;
+  trie_.Supersede(place.node, place.count);  // the conversation goes on from here
+  return true;
+}
+
+void CachedSequence::PlanResumePoints(std::span<const uint32_t> message_starts,
+                                      const SequenceStart& start) {
+  planned_.clear();
+  const auto plan = [&](uint32_t position, ResumeClass resume_class) {
+    const bool is_new =
+        position > start.position || (position == start.position && start.replay_begin < position);
+    if (is_new && position <= prompt_count_) {
+      planned_.push_back({position, resume_class});
+    }
+  };
+  // Two prompts part where the cached one ends for this one: the next to part here will resume.
+  if (start.full_length + 1 < prompt_count_ && start.full_length > 0) {
+    plan(start.full_length, ResumeClass::kBranch);
+  }
+  for (const uint32_t position : message_starts) plan(position, ResumeClass::kPeriodic);
+  if (rules_.checkpoint_tokens > 0) {
+    const uint32_t step = rules_.checkpoint_tokens;
+    for (uint32_t p = (start.position / step + 1) * step; p < prompt_count_; p += step) {
+      plan(p, ResumeClass::kPeriodic);
+    }
+  }
+  plan(prompt_count_ - 1, ResumeClass::kNewest);  // where the same prompt again resumes
+  plan(prompt_count_, ResumeClass::kNewest);
+  std::ranges::stable_sort(planned_, {}, &PlannedPoint::position);
+}
+
+RetainPlan CachedSequence::RetainPlanTo(uint32_t end) {
+  retain_.clear();
+  for (const PlannedPoint& point : planned_) {
+    if (point.position <= end) retain_.push_back(point.position);
+  }
+  return {.resume_positions = retain_, .keep_interior = !is_detached_};
+}
+
+Result<KvChunk> CachedSequence::BeginChunk(uint32_t count) {
+  WEIR_CHECK(token_count() + count <= tokens_.size());
+  const RetainPlan retain = RetainPlanTo(token_count() + count);
+  if (!trie_.MakeRoom(view_->NeedFor(count, retain))) {
+    // The trie shares the sequence's own window, so that no slot of it may be written over.
+    ReleaseOwnWindows();
+    trie_.MakeRoom(view_->NeedFor(count, {}));
+  }
+  return view_->BeginChunk(count, retain);
+}
+
+void CachedSequence::ReleaseOwnWindows() {
+  NodeId node = cursor_.node();
+  for (uint32_t tile = published_tiles_; tile > 0 && node != root_.node(); --tile) {
+    if (!view_->HasRecentTile(tile - 1)) break;
+    const NodeId parent = trie_.ParentOf(node);
+    trie_.DropSidecars(node);
+    node = parent;
+  }
+}
+
+void CachedSequence::Commit(KvChunk&& chunk) {
+  view_->Commit(std::move(chunk));
+  if (is_detached_) return;
+  PublishWholeTiles();
+  PublishResumePoints();
+}
+
+void CachedSequence::PublishWholeTiles() {
+  for (; !is_detached_ && (published_tiles_ + 1) * kTileTokens <= token_count();
+       ++published_tiles_) {
+    const auto tile_tokens = tokens().subspan(size_t{published_tiles_} * kTileTokens, kTileTokens);
+    NodeTiles tiles = view_->TilesAt(published_tiles_);
+    const NodeId node = trie_.Insert(cursor_.node(), tile_tokens, tiles);
+    if (node == NodeId()) {
+      is_detached_ = true;
+      return;
+    }
+    view_->Repoint(published_tiles_, tiles);
+    cursor_ = trie_.Pin(node);
+  }
+}
+
+void CachedSequence::PublishResumePoints() {
+  const auto due = std::ranges::find_if(
+      planned_, [this](const PlannedPoint& point) { return point.position > token_count(); });
+  for (auto point = planned_.begin(); point != due; ++point) {
+    KeepResumePoint(point->position, point->resume_class);
+  }
+  planned_.erase(planned_.begin(), due);
+}
+
+CachedSequence::Place CachedSequence::PlaceOf(uint32_t position) {
+  const uint32_t tile = (position - 1) / kTileTokens;
+  const uint32_t count = position - tile * kTileTokens;
+  if (tile < published_tiles_) {
+    NodeId node = cursor_.node();
+    for (uint32_t i = published_tiles_ - 1; i > tile; --i) node = trie_.ParentOf(node);
+    return {node, count};
+  }
+  // The tile is not whole yet: the tail holds the rows so far, and the view goes on behind them.
+  NodeTiles tiles = view_->TilesAt(tile);
+  const NodeId node =
+      trie_.Insert(cursor_.node(), tokens().subspan(size_t{tile} * kTileTokens, count), tiles);
+  return {node, count};
+}
+
+void CachedSequence::KeepResumePoint(uint32_t position, ResumeClass resume_class) {
+  if (is_detached_ || position == 0) return;
+  const Place place = PlaceOf(position);
+  if (place.node == NodeId()) {
+    is_detached_ = true;
+    return;
+  }
+  trie_.AddResumePoint(place.node, place.count, resume_class);
+}
+
+void CachedSequence::Finish() {
+  const uint32_t end = token_count();
+  if (is_detached_ || end == 0 || end < start_position_) return;  // nothing new, or in a replay
+  const Place place = PlaceOf(end);
+  if (place.node == NodeId()) return;
+  trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest);
+  trie_.Stamp(place.node);
+}
+
+}  // namespace weir
