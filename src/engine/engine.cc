@@ -18,6 +18,10 @@ struct Engine::State {
         vocab_size(vocab),
         cache(std::move(kv_cache)),
         options(engine_options),
+        trie(*cache, {.secret = {}, .fingerprint = options.cache_fingerprint}),
+        rules{.layers = options.layers,
+              .allow_replay = !options.layers.empty(),
+              .checkpoint_tokens = CheckpointTokens(cache->layout())},
         queue(options.queue_capacity, stats.waiting),
         pacer(options.chunk_tokens, options.step_target) {
     WEIR_CHECK(options.context_tokens > 0 && options.chunk_tokens > 0);
@@ -31,6 +35,7 @@ struct Engine::State {
   // The steps of one request; on return its tiles are free again.
   [[nodiscard]] GenerationEvent Generate(GenerationRequest request, const EventSink& sink);
   void ReportCancelled(const CancelledRequest& cancelled);
+  [[nodiscard]] CacheReport Describe() const;
   void UpdateGauges();
 
   const ForwardFunction forward;
@@ -38,6 +43,9 @@ struct Engine::State {
   const std::unique_ptr<KvCache> cache;
   const EngineOptions options;
   EngineStats stats;
+  PrefixTrie trie;
+  const ReuseRules rules;
+  const Generation* running = nullptr;  // for reports
   RequestQueue queue;
   ChunkPacer pacer;
   std::thread thread;
@@ -69,6 +77,8 @@ void Engine::State::Run() {
   while (auto item = queue.Pop()) {
     if (auto* queued = std::get_if<QueuedRequest>(&*item)) {
       Serve(std::move(*queued));
+    } else if (auto* task = std::get_if<RequestQueue::Task>(&*item)) {
+      (*task)();
     } else {
       ReportCancelled(std::get<CancelledRequest>(*item));
     }
@@ -92,11 +102,18 @@ void Engine::State::Serve(QueuedRequest queued) {
 }
 
 GenerationEvent Engine::State::Generate(GenerationRequest request, const EventSink& sink) {
-  Generation generation({.forward = forward, .cache = *cache, .stats = stats, .pacer = pacer},
+  Generation generation({.forward = forward,
+                         .cache = *cache,
+                         .trie = trie,
+                         .rules = rules,
+                         .stats = stats,
+                         .pacer = pacer},
                         options.context_tokens, std::move(request), sink);
+  running = &generation;
   Result<std::optional<FinishReason>> outcome = std::optional<FinishReason>();
   while (outcome && !*outcome) {
     while (const auto cancelled = queue.TryPopCancelled()) ReportCancelled(*cancelled);
+    while (const auto task = queue.TryPopTask()) (*task)();
     if (queue.running_is_cancelled()) {
       outcome = std::optional(FinishReason::kCancelled);
     } else {
@@ -104,6 +121,8 @@ GenerationEvent Engine::State::Generate(GenerationRequest request, const EventSi
     }
     UpdateGauges();
   }
+  running = nullptr;
+  generation.Finish();
   if (!outcome) return std::move(outcome).error();
   return FinishEvent{.reason = **outcome, .at = std::chrono::steady_clock::now()};
 }
@@ -113,6 +132,26 @@ void Engine::State::ReportCancelled(const CancelledRequest& cancelled) {
   UpdateGauges();
   cancelled.sink(
       FinishEvent{.reason = FinishReason::kCancelled, .at = std::chrono::steady_clock::now()});
+}
+
+CacheReport Engine::State::Describe() const {
+  CacheReport report;
+  const auto add = [&](std::string name, const TilePool* pool, uint32_t live) {
+    if (pool == nullptr) return;
+    report.pools.push_back({.name = std::move(name),
+                            .tile_bytes = pool->group().tile_bytes(),
+                            .tiles = pool->tile_count(),
+                            .tiles_used = pool->used_count(),
+                            .tiles_live = live});
+  };
+  const SequenceView* view = running != nullptr ? &running->view() : nullptr;
+  add("full", cache->full_pool(), view != nullptr ? view->full_tile_count() : 0);
+  add("window", cache->window_pool(), view != nullptr ? view->window_tile_count() : 0);
+  add("owed", cache->owed_pool(), view != nullptr ? view->owed_tile_count() : 0);
+  report.trie = trie.stats();
+  constexpr size_t kMost = 100;
+  for (const uint32_t tokens : trie.NewestPoints(kMost)) report.conversations.push_back({tokens});
+  return report;
 }
 
 void Engine::State::UpdateGauges() {
@@ -147,6 +186,18 @@ void Engine::Shutdown(std::chrono::milliseconds grace) {
   if (!state_->queue.WaitDrained(grace)) state_->queue.CancelAll();
   const std::lock_guard lock(state_->join_mutex);
   if (state_->thread.joinable()) state_->thread.join();
+}
+
+void Engine::DescribeCache(std::function<void(CacheReport)> done) {
+  state_->queue.PushTask(
+      [state = state_.get(), done = std::move(done)] { done(state->Describe()); });
+}
+
+void Engine::FlushCache(std::function<void(uint64_t)> done) {
+  state_->queue.PushTask([state = state_.get(), done = std::move(done)] {
+    done(state->trie.Flush());
+    state->UpdateGauges();
+  });
 }
 
 const EngineStats& Engine::stats() const { return state_->stats; }

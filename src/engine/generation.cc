@@ -31,23 +31,31 @@ void ChunkPacer::Record(uint32_t tokens, std::chrono::nanoseconds took) {
   tokens_in_target_ = target * tokens / std::max(seconds, 1e-9);
 }
 
+std::chrono::microseconds ChunkPacer::Estimate(uint32_t tokens) const {
+  const double target_us = std::chrono::duration<double, std::micro>(target_).count();
+  return std::chrono::microseconds(static_cast<int64_t>(tokens * target_us / tokens_in_target_));
+}
+
 Generation::Generation(const GenerationParts& parts, uint32_t context_tokens,
                        GenerationRequest request, const EventSink& sink)
     : parts_(parts),
       request_(std::move(request)),
       sink_(sink),
-      view_(parts.cache),
+      sequence_(parts.trie, parts.cache, parts.rules, request_.cache_namespace),
+      start_(sequence_.Start(request_.prompt, request_.message_starts,
+                             request_.prompt_logprobs ? CachedSequence::Reuse::kNothing
+                                                      : CachedSequence::Reuse::kAll)),
       sampler_(request_.sampling, request_.prompt),
       answer_max_(std::min<uint64_t>(request_.max_tokens, context_tokens - request_.prompt.size())),
       started_at_(Now()) {}
 
 Result<std::optional<FinishReason>> Generation::Step() {
-  return view_.token_count() < request_.prompt.size() ? PrefillStep() : DecodeStep();
+  return sequence_.token_count() < request_.prompt.size() ? PrefillStep() : DecodeStep();
 }
 
 Result<std::optional<FinishReason>> Generation::PrefillStep() {
   const auto prompt_count = static_cast<uint32_t>(request_.prompt.size());
-  const uint32_t first = view_.token_count();
+  const uint32_t first = sequence_.token_count();
   uint32_t count = parts_.pacer.Next(prompt_count - first);
   if (request_.prompt_logprobs) count = std::min(count, kLogprobChunk);
   const bool is_last = first + count == prompt_count;
@@ -55,15 +63,18 @@ Result<std::optional<FinishReason>> Generation::PrefillStep() {
                               : is_last                ? LogitsWanted::kLast
                                                        : LogitsWanted::kNone;
   const auto begin = Now();
-  const auto rows = WEIR_TRY(Forward(std::span(request_.prompt).subspan(first, count), wanted));
+  const auto rows = WEIR_TRY(Forward(count, wanted));
   parts_.pacer.Record(count, Now() - begin);
   if (request_.prompt_logprobs) KeepPromptLogprobs(rows, first, count);
   if (!is_last) return std::optional<FinishReason>();
 
-  parts_.stats.prompt_tokens += prompt_count;
-  parts_.stats.computed_tokens += prompt_count;
+  CountStart();
   const size_t vocab_size = rows.size() / (wanted == LogitsWanted::kAll ? count : 1);
-  sink_(PromptEvent{.sources = {.computed = prompt_count},
+  sink_(PromptEvent{.sources = {.computed = prompt_count - start_.position,
+                                .device = start_.replay_begin,
+                                .replayed = start_.position - start_.replay_begin},
+                    .full_length = start_.full_length,
+                    .veto = start_.veto,
                     .logprobs = std::move(prompt_logprobs_),
                     .started_at = started_at_,
                     .at = Now()});
@@ -71,16 +82,33 @@ Result<std::optional<FinishReason>> Generation::PrefillStep() {
 }
 
 Result<std::optional<FinishReason>> Generation::DecodeStep() {
-  const auto logits = WEIR_TRY(Forward(std::span(&last_token_, 1), LogitsWanted::kLast));
+  const auto logits = WEIR_TRY(Forward(1, LogitsWanted::kLast));
   return Draw(logits);
 }
 
-Result<std::span<const float>> Generation::Forward(std::span<const TokenId> tokens,
-                                                   LogitsWanted wanted) {
-  KvChunk chunk = WEIR_TRY(view_.BeginChunk(static_cast<uint32_t>(tokens.size())));
+// The prompt has been read: where its tokens came from.
+void Generation::CountStart() {
+  EngineStats& stats = parts_.stats;
+  const auto prompt_count = static_cast<uint32_t>(request_.prompt.size());
+  stats.prompt_tokens += prompt_count;
+  stats.computed_tokens += prompt_count - start_.position;
+  stats.replayed_tokens += start_.position - start_.replay_begin;
+  stats.device_tokens += start_.replay_begin;
+  const uint32_t vetoed = start_.full_length - start_.safe_length;
+  if (start_.veto == ResumeVeto::kWindow) stats.vetoed_window_tokens += vetoed;
+  if (start_.veto == ResumeVeto::kOwedRows) stats.vetoed_owed_tokens += vetoed;
+  ++(start_.position == 0                    ? stats.began_cold
+     : start_.replay_begin < start_.position ? stats.began_with_replay
+                                             : stats.began_at_resume_point);
+  stats.saved_us += static_cast<uint64_t>(parts_.pacer.Estimate(start_.replay_begin).count());
+}
+
+Result<std::span<const float>> Generation::Forward(uint32_t count, LogitsWanted wanted) {
+  KvChunk chunk = WEIR_TRY(sequence_.BeginChunk(count));
+  const auto tokens = sequence_.tokens().subspan(sequence_.token_count(), count);
   const ForwardSegment segment{.chunk = &chunk, .tokens = tokens, .logits = wanted};
   const auto rows = parts_.forward(std::span(&segment, 1));
-  view_.Commit(std::move(chunk));
+  sequence_.Commit(std::move(chunk));
   return rows;
 }
 
@@ -99,12 +127,12 @@ std::optional<FinishReason> Generation::Draw(std::span<const float> logits) {
   const bool may_end = !request_.ignore_eos && answer_count_ >= request_.min_tokens;
   const auto banned = may_end ? std::span<const TokenId>() : std::span(request_.end_tokens);
   SampledToken sampled =
-      sampler_.Sample(logits, view_.token_count(), banned, request_.top_logprobs);
-  last_token_ = sampled.token;
+      sampler_.Sample(logits, sequence_.token_count(), banned, request_.top_logprobs);
   const auto& ends = request_.end_tokens;
   if (may_end && std::find(ends.begin(), ends.end(), sampled.token) != ends.end()) {
     return FinishReason::kStop;
   }
+  sequence_.Append(sampled.token);
   ++answer_count_;
   ++parts_.stats.generated_tokens;
   sink_(TokenEvent{.sampled = std::move(sampled), .at = Now()});

@@ -54,7 +54,10 @@ void RequestQueue::Cancel(RequestId id) {
 
 std::optional<RequestQueue::Item> RequestQueue::Pop() {
   std::unique_lock lock(mutex_);
-  work_.wait(lock, [&] { return !waiting_.empty() || !cancelled_.empty() || is_closed_; });
+  work_.wait(lock, [&] {
+    return !waiting_.empty() || !cancelled_.empty() || !tasks_.empty() || is_closed_;
+  });
+  if (!tasks_.empty()) return TakeFront(tasks_);
   if (!cancelled_.empty()) return TakeFront(cancelled_);
   if (!waiting_.empty()) {
     QueuedRequest next = TakeFront(waiting_);
@@ -72,6 +75,22 @@ std::optional<CancelledRequest> RequestQueue::TryPopCancelled() {
   std::lock_guard lock(mutex_);
   if (cancelled_.empty()) return std::nullopt;
   return TakeFront(cancelled_);
+}
+
+bool RequestQueue::PushTask(Task task) {
+  {
+    std::lock_guard lock(mutex_);
+    if (is_closed_) return false;
+    tasks_.push_back(std::move(task));
+  }
+  work_.notify_one();
+  return true;
+}
+
+std::optional<RequestQueue::Task> RequestQueue::TryPopTask() {
+  std::lock_guard lock(mutex_);
+  if (tasks_.empty()) return std::nullopt;
+  return TakeFront(tasks_);
 }
 
 void RequestQueue::FinishRunning() {

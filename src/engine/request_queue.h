@@ -4,7 +4,10 @@
 // thread has told it; so that these cannot pile up without bound either, no request is taken while
 // kCancelledPerPlace times the capacity are untold.
 //
-// Threads: Push, Cancel, Close, CancelAll and WaitDrained from any; the rest from the engine's.
+// Tasks are for the engine thread too: run between two steps, before any request.
+//
+// Threads: Push, PushTask, Cancel, Close, CancelAll and WaitDrained from any; the rest from the
+// engine's.
 #pragma once
 
 #include <atomic>
@@ -13,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <variant>
@@ -46,10 +50,14 @@ class RequestQueue {
   Result<RequestId> Push(GenerationRequest request, EventSink sink);
   void Cancel(RequestId id);
 
-  // Waits for something to do: a request to run, or a cancelled one to report. The former is the
-  // running one until FinishRunning(). nullopt once closed and empty: the queue is drained.
-  using Item = std::variant<QueuedRequest, CancelledRequest>;
+  // Waits for something to do: a request to run, a cancelled one to report, or a task. The first is
+  // the running one until FinishRunning(). nullopt once closed and empty: the queue is drained.
+  using Task = std::function<void()>;
+  using Item = std::variant<QueuedRequest, CancelledRequest, Task>;
   [[nodiscard]] std::optional<Item> Pop();
+  // False once closed: the task will not run.
+  bool PushTask(Task task);
+  [[nodiscard]] std::optional<Task> TryPopTask();
   [[nodiscard]] std::optional<CancelledRequest> TryPopCancelled();
   [[nodiscard]] bool running_is_cancelled() const {
     return running_is_cancelled_.load(std::memory_order_relaxed);
@@ -71,6 +79,7 @@ class RequestQueue {
   std::condition_variable drained_;
   std::deque<QueuedRequest> waiting_;
   std::deque<CancelledRequest> cancelled_;
+  std::deque<Task> tasks_;
   std::optional<RequestId> running_;
   uint64_t last_id_ = 0;
   bool is_closed_ = false;
