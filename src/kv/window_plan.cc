@@ -31,7 +31,8 @@ TileRange RecentRule::Live(uint32_t next_position, uint32_t origin) const {
   TileRange live = kind == Kind::kWindow ? LiveWindowTiles(reach, next_position)
                                          : LiveOwedTiles(reach, next_position);
   live.first = std::max(live.first, origin / kTileTokens);
-  return live.first < live.end ? live : TileRange{};
+  live.end = std::max(live.end, live.first);  // none, but at its place: PlanChunk compares
+  return live;
 }
 
 WindowPlan PlanChunk(const RecentRule& rule, uint32_t begin, uint32_t end, uint32_t origin) {

@@ -74,6 +74,14 @@ TEST(LiveOwedTiles, AreTheResidualAndTheTileThatIsBeingWritten) {
   EXPECT_EQ(LiveOwedTiles(5, 300), (TileRange{0, 3}));
 }
 
+TEST(PlanChunk, AChunkThatEndsOnATileLeavesNoOwedRowBehind) {
+  const WindowPlan plan = PlanChunk(Owed(0), 100, 128);  // before: rows 0..99
+  EXPECT_EQ(plan.before, (TileRange{0, 1}));
+  EXPECT_EQ(plan.leaving(), (TileRange{0, 1}));
+  EXPECT_EQ(plan.staying(), (TileRange{0, 0}));
+  EXPECT_EQ(plan.entering(), (TileRange{0, 0}));
+}
+
 TEST(RecentRule, RowsBeforeTheOriginAreNotThere) {
   EXPECT_EQ(Window(512).Live(1000, 700), (TileRange{5, 8}));  // rows 700..999
   EXPECT_EQ(Window(512).Live(700, 700), (TileRange{0, 0}));
