@@ -87,10 +87,10 @@ struct EngineOptions {
   // Prefill chunks shrink so that a step takes about this long and cancels stay quick. Results do
   // not depend on it: logits are the same for any chunking.
   std::chrono::milliseconds step_target{250};
-  std::string cache_fingerprint;  // of the model and all that can change a bit of its KV
+  std::string cache_fingerprint = {};  // of the model and all that can change a bit of its KV
   // The model's layers from the bottom, for replay; Engine(Model&, ...) fills them in. None: no
   // replay.
-  std::vector<KvLayer> layers;
+  std::vector<KvLayer> layers = {};
 };
 
 // A consistent enough picture for metrics: single counters, each exact.

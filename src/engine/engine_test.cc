@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <future>
 #include <random>
 #include <thread>
 
@@ -16,11 +17,31 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr EngineOptions kOptions{.context_tokens = 1000, .chunk_tokens = 64, .queue_capacity = 2};
+const EngineOptions kOptions{.context_tokens = 1000, .chunk_tokens = 64, .queue_capacity = 2};
 
-void ExpectIdle(const Engine& engine) {
+CacheReport Describe(Engine& engine) {
+  std::promise<CacheReport> report;
+  engine.DescribeCache([&](CacheReport got) { report.set_value(std::move(got)); });
+  return report.get_future().get();
+}
+
+uint64_t Flush(Engine& engine) {
+  std::promise<uint64_t> nodes;
+  engine.FlushCache([&](uint64_t got) { nodes.set_value(got); });
+  return nodes.get_future().get();
+}
+
+void ExpectNoRequests(const Engine& engine) {
   EXPECT_EQ(engine.stats().running, 0U);
   EXPECT_EQ(engine.stats().waiting, 0U);
+}
+
+// All that is left in the pools belongs to the prefix cache, and nothing pins it.
+void ExpectIdle(Engine& engine) {
+  ExpectNoRequests(engine);
+  EXPECT_EQ(Describe(engine).trie.pinned, 0U);
+  Flush(engine);
+  for (const PoolReport& pool : Describe(engine).pools) EXPECT_EQ(pool.tiles_used, 0U) << pool.name;
   EXPECT_EQ(engine.stats().full_bytes_used, 0U);
   EXPECT_EQ(engine.stats().window_bytes_used, 0U);
 }
@@ -38,6 +59,34 @@ TEST(Engine, AnswersWithTheModelsTokensAndTheirSources) {
   EXPECT_EQ(engine.stats().computed_tokens, 200U);
   EXPECT_EQ(engine.stats().generated_tokens, 300U);
   EXPECT_EQ(engine.stats().finished_length, 1U);
+  ExpectIdle(engine);
+}
+
+TEST(Engine, AReturningPromptComputesItsLastTokenOnly) {
+  FakeModel model;
+  Engine engine(model.function(), kVocab, MakeCache(20, 64), kOptions);
+  Recorder first, again, other, flushed;
+  ASSERT_TRUE(engine.Submit(Request(200, 20), first.sink()));
+  EXPECT_EQ(first.Reason(), FinishReason::kLength);
+  ASSERT_TRUE(engine.Submit(Request(200, 20), again.sink()));
+  EXPECT_EQ(again.Reason(), FinishReason::kLength);
+  EXPECT_EQ(again.Tokens(), first.Tokens());
+  EXPECT_EQ(again.Prompts()[0].sources.device, 199U);
+  EXPECT_EQ(again.Prompts()[0].sources.computed, 1U);
+  EXPECT_EQ(engine.stats().device_tokens, 199U);
+  EXPECT_EQ(engine.stats().began_at_resume_point, 1U);
+
+  GenerationRequest stranger = Request(200, 5);
+  stranger.cache_namespace = "another";
+  ASSERT_TRUE(engine.Submit(stranger, other.sink()));
+  EXPECT_EQ(other.Reason(), FinishReason::kLength);
+  EXPECT_EQ(other.Prompts()[0].sources.computed, 200U);
+
+  EXPECT_GT(Flush(engine), 0U);
+  ASSERT_TRUE(engine.Submit(Request(200, 5), flushed.sink()));
+  EXPECT_EQ(flushed.Reason(), FinishReason::kLength);
+  EXPECT_EQ(flushed.Prompts()[0].sources.computed, 200U);
+  EXPECT_EQ(Describe(engine).conversations.size(), 1U);
   ExpectIdle(engine);
 }
 
@@ -283,7 +332,7 @@ TEST(Engine, ShutdownCancelsWhatItsGraceDoesNotCover) {
   EXPECT_EQ(running.Reason(), FinishReason::kCancelled);
   EXPECT_EQ(waiting.Reason(), FinishReason::kCancelled);
   EXPECT_EQ(model.steps, 1U);
-  ExpectIdle(engine);
+  ExpectNoRequests(engine);
 }
 
 TEST(Engine, ManySubmittersAndCancelsLeaveNothingBehind) {
