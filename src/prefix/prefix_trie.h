@@ -24,12 +24,11 @@
 #include "base/ids.h"
 #include "kv/kv_cache.h"
 #include "kv/prefix_tiles.h"
+#include "prefix/node_id.h"
 #include "prefix/resume_points.h"
 #include "prefix/resume_position.h"
 
 namespace weir {
-
-using NodeId = Id<struct NodeTag>;  // 0: none
 
 struct PrefixTrieOptions {
   // Hides which tokens a hash stands for; a secret of the installation. Random when left empty.
@@ -139,6 +138,8 @@ class PrefixTrie {
   // of nodes. Tiles that pins hold are freed with these.
   uint64_t Flush();
 
+  // All nodes that can be matched, from cold to warm; roots are left out.
+  [[nodiscard]] std::vector<NodeId> Nodes() const;
   [[nodiscard]] NodeId ParentOf(NodeId node) const;   // 0 of a root
   [[nodiscard]] uint32_t StartOf(NodeId node) const;  // position of its first token
   [[nodiscard]] std::span<const TokenId> TokensOf(NodeId node) const;

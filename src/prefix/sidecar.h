@@ -1,0 +1,107 @@
+// Window tiles (or owed tiles) of nodes with the resume points that keep them.
+//
+// A resume point at `count` tokens into a node needs the tiles that decoding from there reads: the
+// node's and those of some ancestors. What no point needs goes first, then the points do, in
+// ResumePoints' order; each leaves no more tiles free than were asked for. Window and owed rows are
+// two of these, apart: a lack of one costs nothing of the other.
+//
+// Ownership: as SidecarTiles; borrows the node table. Threads: the engine thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/check.h"
+#include "kv/window_plan.h"
+#include "prefix/node_table.h"
+#include "prefix/resume_points.h"
+#include "prefix/sidecar_tiles.h"
+
+namespace weir {
+
+class Sidecar {
+ public:
+  // Tiles that decoding from a position needs: none, or some up to the one of position - 1.
+  using NeededTiles = std::function<TileRange(uint32_t position)>;
+
+  Sidecar(TilePool& pool, const NodeTable& nodes, NeededTiles needed)
+      : tiles_(pool), nodes_(nodes), needed_(std::move(needed)) {}
+
+  [[nodiscard]] const SidecarTiles& tiles() const { return tiles_; }
+  [[nodiscard]] bool Has(NodeId node) const { return tiles_.Has(node); }
+  void Put(NodeId node, const TileRef& tile) { tiles_.Put(node, tile); }
+  // The node goes: its points do, and its tile unless another node has it too. Requires that no
+  // point below it is left.
+  void Forget(NodeId node);
+
+  // Whether all that decoding from there needs is here. Requires 1 <= count <= tokens of the node,
+  // as all that follow.
+  [[nodiscard]] bool IsComplete(NodeId node, uint32_t count) const;
+  // Requires IsComplete. A point that is there keeps the later-leaving class. Positions that need
+  // no tile get no point.
+  void AddPoint(NodeId node, uint32_t count, ResumeClass resume_class);
+  // Newest points on the path up to there become superseded ones.
+  void Supersede(NodeId node, uint32_t count);
+  // Somebody resumed there, or would have.
+  void Touch(NodeId node, uint32_t count);
+  void NoteMiss(NodeId node, uint32_t count);
+  // The node's tile goes, from other nodes that have it too, and so do the points that need it.
+  // Nodes that lose it come to `bared`.
+  void DropTile(NodeId node, std::vector<NodeId>& bared);
+  // Points of `from` become points of `to`, a sibling that begins with its tokens. Requires that
+  // `to` has a tile if `from` has.
+  void MovePoints(NodeId from, NodeId to);
+
+  // Frees one tile, or none if all are in use: then false. Nodes that lose it come to `bared`.
+  bool EvictTile(std::vector<NodeId>& bared);
+
+  [[nodiscard]] const ResumePoints& points() const { return points_; }
+  // Positions of the newest points, warmest first.
+  [[nodiscard]] std::vector<uint32_t> NewestPoints(size_t limit) const;
+  // Every count and list recomputed.
+  void CheckInvariants() const;
+
+ private:
+  struct Place {
+    NodeId node;
+    uint32_t count = 0;
+    ResumePointId next;    // at the same node
+    uint64_t used_at = 0;  // grows with each use
+  };
+
+  // From the deepest node up; visit(node) says whether to go on. False if one said no.
+  template <class Visit>
+  bool VisitNeeded(NodeId node, uint32_t count, Visit visit) const {
+    WEIR_CHECK(count >= 1 && count <= nodes_[node].token_count);
+    const TileRange range = needed_(nodes_[node].start + count);
+    for (uint32_t tile = range.end; tile > range.first; --tile) {
+      if (!visit(node)) return false;
+      node = nodes_[node].parent;
+    }
+    return true;
+  }
+  [[nodiscard]] ResumePointId FirstOf(NodeId node) const {
+    return node.value() < first_of_node_.size() ? first_of_node_[node.value()] : ResumePointId();
+  }
+  [[nodiscard]] ResumePointId FindPoint(NodeId node, uint32_t count) const;
+  [[nodiscard]] uint64_t KeyOf(NodeId node, uint32_t count) const;
+  void Detach(ResumePointId id);  // its tiles are not needed for it any more
+  void RemovePoint(ResumePointId id) {
+    Detach(id);
+    points_.Remove(id);
+  }
+  bool EvictPoint();
+  [[nodiscard]] bool FreesTiles(ResumePointId id) const;
+
+  SidecarTiles tiles_;
+  const NodeTable& nodes_;
+  NeededTiles needed_;
+  ResumePoints points_;
+  std::unordered_map<ResumePointId, Place> places_;
+  std::vector<ResumePointId> first_of_node_;  // by node
+  uint64_t now_ = 0;
+};
+
+}  // namespace weir

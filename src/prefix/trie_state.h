@@ -1,0 +1,92 @@
+// What the trie consists of, and the steps that its operations share. Private to prefix/.
+//
+// Threads: the engine thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "prefix/full_tiles.h"
+#include "prefix/hash_index.h"
+#include "prefix/heat_list.h"
+#include "prefix/node_table.h"
+#include "prefix/prefix_trie.h"
+#include "prefix/root_table.h"
+#include "prefix/sidecar.h"
+
+namespace weir {
+
+struct PrefixTrie::State {
+  State(KvCache& cache, const PrefixTrieOptions& options);
+
+  [[nodiscard]] bool HasFullGroup() const { return full.pool() != nullptr; }
+  [[nodiscard]] PathTile TileFlags(NodeId node) const;
+  // Whether decoding may resume inside the node's tile as far as its own rows are concerned.
+  [[nodiscard]] bool HasSidecars(NodeId node) const;
+  // The live child of `parent` with just these tokens, or none. Counts collisions.
+  [[nodiscard]] NodeId FindChild(NodeId parent, const ChainHash& hash,
+                                 std::span<const TokenId> tokens) const;
+
+  // The sidecar whose points stand for all in reports; null in a model that needs none.
+  [[nodiscard]] const Sidecar* PointKeeper() const {
+    return window ? &*window : owed ? &*owed : nullptr;
+  }
+  template <class Visit>
+  void ForEachSidecar(Visit visit) {
+    if (window) visit(*window);
+    if (owed) visit(*owed);
+  }
+
+  // trie_match.cc
+  void MatchTiles(std::span<const TokenId> prompt, PrefixMatch& match) const;
+  void MatchInside(std::span<const TokenId> rest, PrefixMatch& match) const;
+  void MeasureMatch(uint32_t most, PrefixMatch& match) const;
+
+  // trie_insert.cc
+  NodeId AddNode(NodeId parent, const ChainHash& hash, std::span<const TokenId> tokens);
+  [[nodiscard]] NodeId FindContinuation(NodeId parent, std::span<const TokenId> tokens,
+                                        const NodeTiles& tiles) const;
+  void GiveFull(NodeId node, TileRef& tile);
+  uint64_t GiveSidecar(Sidecar& sidecar, NodeId node, TileRef& tile);
+  void Repoint(TileRef& tile, TileRef kept);
+  void RetireBeginnings(NodeId node);
+  bool RetireTail(NodeId tail, NodeId continuation);
+  bool RetireIfContinued(NodeId tail);
+
+  // trie_evict.cc
+  [[nodiscard]] uint64_t node_count() const { return heat.count() - roots.count(); }  // live
+  [[nodiscard]] bool IsEvictable(NodeId node) const;
+  [[nodiscard]] bool IsWorthless(NodeId node) const;
+  NodeId RemoveLeaf(NodeId node);  // live; returns its parent
+  void Remove(NodeId leaf) { RemoveWorthless(RemoveLeaf(leaf)); }
+  void RemoveWorthless(NodeId node);  // and its ancestors, as far as they are
+  [[nodiscard]] bool IsHeld(NodeId node) const;
+  void Detach(NodeId node);
+  void FreeFlushed(NodeId node);  // and its ancestors, as far as nothing holds them
+  bool MakeFullRoom(uint32_t need);
+  bool MakeSidecarRoom(Sidecar& sidecar, uint32_t need, uint64_t& evicted);
+
+  // trie_check.cc
+  void CheckLiveNode(NodeId node) const;
+  void CheckFlushedNode(NodeId node) const;
+  void CheckFullTiles() const;
+
+  KvCache& cache;
+  ResumeNeeds needs;
+  ChainHasher hasher;
+  NodeTable nodes;
+  RootTable roots;        // of live roots
+  HashIndex index;        // of live nodes that are no roots
+  HeatList<NodeId> heat;  // of live nodes; no child is warmer than its parent
+  FullTiles full;
+  std::optional<Sidecar> window;
+  std::optional<Sidecar> owed;
+  uint64_t pins = 0;
+  uint64_t tails = 0;        // live
+  PrefixTrieStats counters;  // only those since the start
+  mutable uint64_t collisions = 0;
+  mutable std::vector<PathTile> path;  // buffer of Match
+  std::vector<NodeId> bared;           // buffer of MakeSidecarRoom
+};
+
+}  // namespace weir
