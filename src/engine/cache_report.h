@@ -19,7 +19,7 @@ struct PoolReport {
   uint64_t tiles_live = 0;  // of these, referred to by running sequences
 };
 
-// A newest resume point: where a conversation would go on.
+// A leaf of the trie: where a conversation would go on.
 struct ConversationReport {
   uint32_t tokens = 0;
 };

@@ -150,7 +150,7 @@ CacheReport Engine::State::Describe() const {
   add("owed", cache->owed_pool(), view != nullptr ? view->owed_tile_count() : 0);
   report.trie = trie.stats();
   constexpr size_t kMost = 100;
-  for (const uint32_t tokens : trie.NewestPoints(kMost)) report.conversations.push_back({tokens});
+  for (const uint32_t tokens : trie.LeafEnds(kMost)) report.conversations.push_back({tokens});
   return report;
 }
 

@@ -159,9 +159,15 @@ bool PrefixTrie::HasOwed(NodeId node) const { return state_->TileFlags(node).has
 
 ResumeNeeds PrefixTrie::resume_needs() const { return state_->needs; }
 
-std::vector<uint32_t> PrefixTrie::NewestPoints(size_t limit) const {
-  const Sidecar* sidecar = state_->PointKeeper();
-  return sidecar != nullptr ? sidecar->NewestPoints(limit) : std::vector<uint32_t>();
+std::vector<uint32_t> PrefixTrie::LeafEnds(size_t limit) const {
+  const State& state = *state_;
+  std::vector<uint32_t> ends;
+  for (NodeId id = state.heat.Colder(NodeId()); id != NodeId() && ends.size() < limit;
+       id = state.heat.Colder(id)) {
+    const Node& node = state.nodes[id];
+    if (!node.is_root() && node.children.empty()) ends.push_back(node.start + node.token_count);
+  }
+  return ends;
 }
 
 PrefixTrieStats PrefixTrie::stats() const {

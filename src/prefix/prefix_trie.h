@@ -146,8 +146,8 @@ class PrefixTrie {
   [[nodiscard]] bool HasWindow(NodeId node) const;
   [[nodiscard]] bool HasOwed(NodeId node) const;
   [[nodiscard]] ResumeNeeds resume_needs() const;
-  // Positions of the newest points, warmest first.
-  [[nodiscard]] std::vector<uint32_t> NewestPoints(size_t limit) const;
+  // How long the kept prefixes are: ends of the leaves in tokens, warmest first.
+  [[nodiscard]] std::vector<uint32_t> LeafEnds(size_t limit) const;
   [[nodiscard]] PrefixTrieStats stats() const;
 
   // Every tile referred to once a node, counts and lists agree, no child without its parent, ...

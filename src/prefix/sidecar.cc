@@ -27,7 +27,7 @@ void Sidecar::AddPoint(NodeId node, uint32_t count, ResumeClass resume_class) {
   if (needed_(nodes_[node].start + count).count() == 0) return;
   const ResumePointId id = points_.Add(KeyOf(node, count), resume_class);
   if (node.value() >= first_of_node_.size()) first_of_node_.resize(size_t{node.value()} + 1);
-  places_[id] = {node, count, std::exchange(first_of_node_[node.value()], id), ++now_};
+  places_[id] = {node, count, std::exchange(first_of_node_[node.value()], id)};
   VisitNeeded(node, count, [&](NodeId needed) {
     tiles_.Cover(needed);
     return true;
@@ -47,10 +47,7 @@ void Sidecar::Supersede(NodeId node, uint32_t count) {
 
 void Sidecar::Touch(NodeId node, uint32_t count) {
   const ResumePointId id = FindPoint(node, count);
-  if (id != ResumePointId()) {
-    points_.Touch(id);
-    places_.at(id).used_at = ++now_;
-  }
+  if (id != ResumePointId()) points_.Touch(id);
   VisitNeeded(node, count, [&](NodeId needed) {
     tiles_.Refresh(needed);
     return true;
@@ -100,18 +97,6 @@ void Sidecar::MovePoints(NodeId from, NodeId to) {
     AddPoint(to, places_.at(id).count, points_.ClassOf(id));
     RemovePoint(id);
   }
-}
-
-std::vector<uint32_t> Sidecar::NewestPoints(size_t limit) const {
-  std::vector<const Place*> newest;
-  for (const auto& [id, place] : places_) {
-    if (points_.ClassOf(id) == ResumeClass::kNewest) newest.push_back(&place);
-  }
-  std::ranges::sort(newest, std::greater(), &Place::used_at);
-  if (newest.size() > limit) newest.resize(limit);
-  std::vector<uint32_t> positions;
-  for (const Place* place : newest) positions.push_back(nodes_[place->node].start + place->count);
-  return positions;
 }
 
 bool Sidecar::FreesTiles(ResumePointId id) const {

@@ -58,8 +58,6 @@ class Sidecar {
   bool EvictTile(std::vector<NodeId>& bared);
 
   [[nodiscard]] const ResumePoints& points() const { return points_; }
-  // Positions of the newest points, warmest first.
-  [[nodiscard]] std::vector<uint32_t> NewestPoints(size_t limit) const;
   // Every count and list recomputed.
   void CheckInvariants() const;
 
@@ -67,8 +65,7 @@ class Sidecar {
   struct Place {
     NodeId node;
     uint32_t count = 0;
-    ResumePointId next;    // at the same node
-    uint64_t used_at = 0;  // grows with each use
+    ResumePointId next;  // at the same node
   };
 
   // From the deepest node up; visit(node) says whether to go on. False if one said no.
@@ -101,7 +98,6 @@ class Sidecar {
   ResumePoints points_;
   std::unordered_map<ResumePointId, Place> places_;
   std::vector<ResumePointId> first_of_node_;  // by node
-  uint64_t now_ = 0;
 };
 
 }  // namespace weir
