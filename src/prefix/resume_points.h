@@ -1,12 +1,17 @@
 // Which retained window leaves first: the order of resume points, and nothing else.
 //
-// A resume point stands for the window (or owed) tiles that decoding from one position needs. With
-// little memory, superseded and periodic points must go before the newest point of an idle
-// conversation; with much, the plain order of use is as good: what was evicted too early is
-// remembered for a while (ghosts) and moves the balance between the two.
+// A point is kept for the tokens that resuming there saves, times the rate at which such points are
+// resumed: same class, resumed before or not, unused for as long. No order of classes is built in:
+// how soon and how often each class comes back is counted as it happens (ReuseOdds), on points that
+// were evicted too, which are remembered for a while as ghosts. So periodic and superseded points
+// go first where nobody comes back to them, and stay where somebody does; a conversation that just
+// paused may go before one whose user is about to answer. Until something is counted, the newest
+// points and branches count as the likeliest to be used, and within a class the order is that of
+// last use.
 //
 // Pure bookkeeping: knows neither tiles nor tokens, so the simulator of bench/hit_rate drives it
-// too. Ownership: plain values. Threads: one caller.
+// too. Deterministic. Ownership: plain values. Threads: one caller. All calls but Coldest are O(1)
+// on average; Coldest looks at the two ends of each list of like points (8 kinds by 32 costs).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +22,6 @@
 
 namespace weir {
 
-// From the first to leave to the last; see DESIGN of docs/prefix_reuse.md.
 enum class ResumeClass : uint8_t {
   kPeriodic,    // checkpoints and message starts inside a prompt
   kSuperseded,  // a conversation went on from here
@@ -36,18 +40,18 @@ class ResumePoints {
   ResumePoints& operator=(ResumePoints&&) noexcept;
 
   // `key` names the place (the node's chain hash and the position in it), also after the point was
-  // evicted.
-  ResumePointId Add(uint64_t key, ResumeClass resume_class);
+  // evicted. `tokens`: what resuming here saves, about.
+  ResumePointId Add(uint64_t key, ResumeClass resume_class, uint32_t tokens = 1);
   void Reclassify(ResumePointId id, ResumeClass resume_class);
   // A request resumed here.
   void Touch(ResumePointId id);
   void Remove(ResumePointId id);  // its tiles went for another reason; no ghost
-  // A request would have resumed at `key`, but no point was there: the ghost, if one is left, tells
-  // which order was wrong.
-  void NoteMiss(uint64_t key);
+  // A request would have resumed at `key`, but no point was there. False: no ghost either, so that
+  // the next place above may be the one that was missed.
+  bool NoteMiss(uint64_t key);
 
-  // The point whose loss costs least, by the order above; none (0) if there is none. Next(id): the
-  // one after it, for a caller that must skip points in use.
+  // The point whose loss costs least, by the order above; none (0) if there is none. NextColdest:
+  // the one after it, for a caller that must skip points in use.
   [[nodiscard]] ResumePointId Coldest() const;
   [[nodiscard]] ResumePointId NextColdest(ResumePointId id) const;
   // Removes the point and remembers its key.
@@ -56,6 +60,9 @@ class ResumePoints {
   [[nodiscard]] ResumeClass ClassOf(ResumePointId id) const;
   [[nodiscard]] uint32_t count() const;
   [[nodiscard]] uint32_t count(ResumeClass resume_class) const;
+  [[nodiscard]] uint32_t ghost_count() const;  // at most kFewGhosts + 2 * the most points ever
+
+  static constexpr uint32_t kFewGhosts = 4096;
 
  private:
   struct State;
