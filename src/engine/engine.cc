@@ -11,6 +11,12 @@
 
 namespace weir {
 
+namespace {
+
+uint64_t PoolBytes(const TilePool* pool) { return pool == nullptr ? 0 : pool->bytes(); }
+
+}  // namespace
+
 struct Engine::State {
   State(ForwardFunction forward_function, uint32_t vocab, std::unique_ptr<KvCache> kv_cache,
         const EngineOptions& engine_options)
@@ -29,6 +35,11 @@ struct Engine::State {
     thread = std::thread([this] { Run(); });
   }
 
+  // Prompt and answer of one request.
+  [[nodiscard]] uint32_t MostTokens() const {
+    return static_cast<uint32_t>(
+        std::min<uint64_t>(options.context_tokens, cache->MaxSequenceTokens()));
+  }
   [[nodiscard]] Result<void> CheckRequest(const GenerationRequest& request) const;
   void Run();
   void Serve(QueuedRequest queued);
@@ -64,6 +75,17 @@ Result<void> Engine::State::CheckRequest(const GenerationRequest& request) const
     }
   }
   const uint64_t answer_min = request.max_tokens > 0 ? 1 : 0;
+  const uint64_t held = cache->MaxSequenceTokens();
+  if (request.prompt.size() + answer_min > std::min<uint64_t>(held, options.context_tokens) &&
+      held < options.context_tokens) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the prompt has {} tokens, but the KV memory (full {}, window {} bytes) "
+                    "holds {} for prompt and answer together; shorten the prompt or give "
+                    "the server more KV memory",
+                    request.prompt.size(), PoolBytes(cache->full_pool()),
+                    PoolBytes(cache->window_pool()), held));
+  }
   if (request.prompt.size() + answer_min > options.context_tokens) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("the prompt has {} tokens, but prompt and answer together may have {} "
@@ -108,7 +130,7 @@ GenerationEvent Engine::State::Generate(GenerationRequest request, const EventSi
                          .rules = rules,
                          .stats = stats,
                          .pacer = pacer},
-                        options.context_tokens, std::move(request), sink);
+                        MostTokens(), std::move(request), sink);
   running = &generation;
   Result<std::optional<FinishReason>> outcome = std::optional<FinishReason>();
   while (outcome && !*outcome) {

@@ -198,23 +198,26 @@ TEST(Engine, GivesPromptLogprobsInSmallChunks) {
   EXPECT_EQ(largest, 32U);
 }
 
-TEST(Engine, APoolThatRunsDryFailsTheRequestAloneAndFreesEverything) {
+TEST(Engine, ARequestLargerThanAPoolIsRefusedAtOnceAndALongAnswerEndsThere) {
   FakeModel model;
   Engine engine(model.function(), kVocab, MakeCache(2, 64), kOptions);  // 256 positions
-  Recorder decode, prefill, next;
-  ASSERT_TRUE(engine.Submit(Request(200, 500), decode.sink()));
-  const GenerationEvent last = decode.Last();
-  ASSERT_TRUE(std::holds_alternative<Error>(last));
-  EXPECT_EQ(std::get<Error>(last).code, ErrorCode::kResourceExhausted);
-  EXPECT_EQ(decode.Tokens(), ExpectedAnswer(200, 57));  // rows 199..255
-  ExpectIdle(engine);
-  ASSERT_TRUE(engine.Submit(Request(600, 5), prefill.sink()));
-  EXPECT_TRUE(std::holds_alternative<Error>(prefill.Last()));
-  ExpectIdle(engine);
-  EXPECT_EQ(engine.stats().failed, 2U);
-  ASSERT_TRUE(engine.Submit(Request(200, 50), next.sink()));
+  Recorder recorder, refused;
+  const auto id = engine.Submit(Request(256, 5), refused.sink());
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(id.error().message, HasSubstr("holds 256"));
+  EXPECT_THAT(id.error().message, HasSubstr("KV memory (full"));
+  ASSERT_TRUE(engine.Submit(Request(200, 500), recorder.sink()));
+  EXPECT_EQ(recorder.Reason(), FinishReason::kLength);
+  EXPECT_EQ(recorder.Tokens(), ExpectedAnswer(200, 56));
+  // The pool is full of that conversation now; another one takes its place.
+  Recorder next;
+  GenerationRequest stranger = Request(250, 6);
+  stranger.cache_namespace = "another";
+  ASSERT_TRUE(engine.Submit(stranger, next.sink()));
   EXPECT_EQ(next.Reason(), FinishReason::kLength);
-  EXPECT_EQ(next.Tokens(), ExpectedAnswer(200, 50));
+  EXPECT_EQ(next.Tokens(), ExpectedAnswer(250, 6));
+  ExpectIdle(engine);
 }
 
 TEST(Engine, CancelDuringPrefillTakesEffectAfterTheStep) {
