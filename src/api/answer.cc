@@ -1,6 +1,5 @@
 #include "api/answer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -41,8 +40,7 @@ void Answer::AddText(const std::string& text) {
 }
 
 void Answer::OnPrompt(const PromptEvent& event) {
-  usage_.cached_tokens =
-      usage_.prompt_tokens - std::min<uint64_t>(usage_.prompt_tokens, event.sources.computed);
+  usage_.prompt_sources = event.sources;
   if (spec_.stream && head_.kind == AnswerKind::kChat) AddChunk(RoleChunk(head_));
   if (!spec_.echo_text) return;
   if (spec_.logprobs) {

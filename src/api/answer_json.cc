@@ -12,11 +12,17 @@ Json HeadJson(const AnswerHead& head, const char* chat_object) {
           {"model", head.model}};
 }
 
+// OpenAI's fields, and prompt_tokens_sources, which is Weir's own.
 Json UsageJson(const Usage& usage) {
+  const TokenSources& sources = usage.prompt_sources;
   return {{"prompt_tokens", usage.prompt_tokens},
           {"completion_tokens", usage.completion_tokens},
           {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
+          {"prompt_tokens_details", {{"cached_tokens", sources.device}}},
+          {"prompt_tokens_sources",
+           {{"device", sources.device},
+            {"replayed", sources.replayed},
+            {"computed", sources.computed}}}};
 }
 
 // A chunk with one choice. `content` is the delta of a chat, the text of a completion.

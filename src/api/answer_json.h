@@ -24,7 +24,7 @@ struct AnswerHead {
 struct Usage {
   uint64_t prompt_tokens = 0;
   uint64_t completion_tokens = 0;
-  uint64_t cached_tokens = 0;  // of the prompt, not computed for this request
+  TokenSources prompt_sources = {};  // sums to prompt_tokens once the prompt has been read
 };
 
 [[nodiscard]] std::string_view FinishName(FinishReason reason);

@@ -16,9 +16,9 @@ SampledToken Sampled(std::string_view piece, float logprob = -0.5F) {
   return {token, logprob, {{token, logprob}, {test::ByteTokenizerId("b"), -3}}};
 }
 
-PromptEvent PromptRead(uint32_t computed, std::vector<SampledToken> logprobs = {}) {
+PromptEvent PromptRead(TokenSources sources, std::vector<SampledToken> logprobs = {}) {
   PromptEvent event;
-  event.sources.computed = computed;
+  event.sources = sources;
   event.logprobs = std::move(logprobs);
   return event;
 }
@@ -53,19 +53,20 @@ class AnswerTest : public testing::Test {
 
 TEST_F(AnswerTest, APlainCompletionHasTextFinishAndUsage) {
   Answer answer = Make(AnswerKind::kCompletion, {});
-  answer.OnPrompt(PromptRead(4));
+  answer.OnPrompt(PromptRead({.computed = 4, .device = 2, .replayed = 1}));
   answer.OnToken(Sampled("a"));
   answer.OnToken(Sampled("b"));
   answer.OnFinish(FinishReason::kLength);
   EXPECT_EQ(Json::parse(answer.TakeBody()), Json::parse(R"({"id":"id-1","object":"text_completion",
       "created":5,"model":"m","choices":[{"index":0,"text":"ab","logprobs":null,
       "finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":2,
-      "total_tokens":9,"prompt_tokens_details":{"cached_tokens":3}}})"));
+      "total_tokens":9,"prompt_tokens_details":{"cached_tokens":2},
+      "prompt_tokens_sources":{"device":2,"replayed":1,"computed":4}}})"));
 }
 
 TEST_F(AnswerTest, AChatStreamBeginsWithTheRoleAndEndsWithReasonUsageDone) {
   Answer answer = Make(AnswerKind::kChat, {.stream = true, .include_usage = true});
-  answer.OnPrompt(PromptRead(7));
+  answer.OnPrompt(PromptRead({.computed = 7}));
   answer.OnToken(Sampled("a"));
   std::string frames = answer.TakeFrames();
   answer.OnFinish(FinishReason::kStop);
@@ -78,11 +79,13 @@ TEST_F(AnswerTest, AChatStreamBeginsWithTheRoleAndEndsWithReasonUsageDone) {
   EXPECT_TRUE(chunks[2]["usage"].is_null());
   EXPECT_EQ(chunks[3]["choices"], Json::array());
   EXPECT_EQ(chunks[3]["usage"]["completion_tokens"], 1);
+  EXPECT_EQ(chunks[3]["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
+  EXPECT_EQ(chunks[3]["usage"]["prompt_tokens_sources"]["computed"], 7);
 }
 
 TEST_F(AnswerTest, AStopStringEndsItWithoutLeakingAndCountsItsTokens) {
   Answer answer = Make(AnswerKind::kCompletion, {.stops = {"ba"}});
-  answer.OnPrompt(PromptRead(7));
+  answer.OnPrompt(PromptRead({.computed = 7}));
   answer.OnToken(Sampled("a"));
   answer.OnToken(Sampled("b"));
   EXPECT_FALSE(answer.done());
@@ -96,7 +99,7 @@ TEST_F(AnswerTest, AStopStringEndsItWithoutLeakingAndCountsItsTokens) {
 
 TEST_F(AnswerTest, TextHeldBackIsGivenOutAtTheEnd) {
   Answer answer = Make(AnswerKind::kCompletion, {.stream = true, .stops = {"abc"}});
-  answer.OnPrompt(PromptRead(7));
+  answer.OnPrompt(PromptRead({.computed = 7}));
   answer.OnToken(Sampled("a"));
   answer.OnToken(Sampled("b"));
   EXPECT_EQ(answer.TakeFrames(), "");
@@ -109,7 +112,7 @@ TEST_F(AnswerTest, TextHeldBackIsGivenOutAtTheEnd) {
 
 TEST_F(AnswerTest, ACharacterOfSeveralTokensComesWholeOrAsReplacement) {
   Answer answer = Make(AnswerKind::kCompletion, {.stream = true});
-  answer.OnPrompt(PromptRead(7));
+  answer.OnPrompt(PromptRead({.computed = 7}));
   for (const char* byte : {"\xc3", "\xa9", "\xe2", "\x82"}) answer.OnToken(Sampled(byte));
   answer.OnFinish(FinishReason::kLength);
   const std::vector<Json> chunks = Chunks(answer.TakeFrames());
@@ -120,7 +123,7 @@ TEST_F(AnswerTest, ACharacterOfSeveralTokensComesWholeOrAsReplacement) {
 
 TEST_F(AnswerTest, ChatLogprobsHaveOneEntryAToken) {
   Answer answer = Make(AnswerKind::kChat, {.logprobs = true, .leading = LeadingSpace::kStrip});
-  answer.OnPrompt(PromptRead(7));
+  answer.OnPrompt(PromptRead({.computed = 7}));
   answer.OnToken(Sampled(" "));
   answer.OnToken(Sampled("\xc3"));
   answer.OnToken(Sampled("\xa9"));
@@ -143,7 +146,7 @@ TEST_F(AnswerTest, EchoPutsThePromptBeforeTheAnswerWithItsLogprobs) {
   spec.echo_text = "ab";
   spec.echo_tokens = {test::ByteTokenizerId("a"), test::ByteTokenizerId("b")};
   Answer answer = Make(AnswerKind::kCompletion, std::move(spec));
-  answer.OnPrompt(PromptRead(2, {Sampled("b", -1)}));
+  answer.OnPrompt(PromptRead({.computed = 2}, {Sampled("b", -1)}));
   answer.OnToken(Sampled("\xc3"));
   answer.OnFinish(FinishReason::kLength);
   const Json choice = Json::parse(answer.TakeBody())["choices"][0];
@@ -158,7 +161,7 @@ TEST_F(AnswerTest, LogprobsOfAStreamAreThoseOfThePlainAnswer) {
     Answer plain = Make(kind, {.logprobs = true, .stops = {"aaab"}});
     Answer stream = Make(kind, {.stream = true, .logprobs = true, .stops = {"aaab"}});
     for (Answer* answer : {&plain, &stream}) {
-      answer->OnPrompt(PromptRead(7));
+      answer->OnPrompt(PromptRead({.computed = 7}));
       for (const char* piece : {"b", "a", "a", "a", "a"}) answer->OnToken(Sampled(piece));
       answer->OnFinish(FinishReason::kLength);
     }
