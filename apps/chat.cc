@@ -70,7 +70,8 @@ class Conversation {
     auto prompt = prompts_.FromChat(chat, Today(), 1);
     if (!prompt) return Fail(ErrorCode::kInvalidArgument, prompt.error().message);
     GenerationRequest request;
-    request.prompt = std::move(*prompt);
+    request.prompt = std::move(prompt->tokens);
+    request.message_starts = std::move(prompt->message_starts);
     request.sampling = sampling_;
     request.max_tokens = AnswerLength(options_.max_tokens);
     request.end_tokens = tokenizer_.end_tokens();

@@ -68,6 +68,28 @@ std::vector<std::string> ReadStops(Fields& fields) {
   return out;
 }
 
+// C0, DEL and C1 of valid UTF-8.
+bool HasControlCharacter(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (byte < 0x20 || byte == 0x7F) return true;
+    if (byte == 0xC2 && static_cast<uint8_t>(text[i + 1]) < 0xA0) return true;
+  }
+  return false;
+}
+
+std::string ReadCacheSalt(Fields& fields) {
+  std::optional<std::string> salt = fields.Text("cache_salt");
+  if (!salt) return {};
+  if (salt->empty() || salt->size() > kCacheSaltBytesMax) {
+    fields.Refuse("cache_salt", fmt::format("must have from 1 to {} bytes, and has {}",
+                                            kCacheSaltBytesMax, salt->size()));
+  } else if (HasControlCharacter(*salt)) {
+    fields.Refuse("cache_salt", "may have no control characters");
+  }
+  return *std::move(salt);
+}
+
 // A parameter that is known, changes the answer, and has only its neutral values built.
 struct Unbuilt {
   std::string_view name;
@@ -171,6 +193,7 @@ AnswerOptions ReadAnswerOptions(Fields& fields, uint64_t default_max_tokens, uin
   }
   out.ignore_eos = fields.Flag("ignore_eos", false);
   out.stops = ReadStops(fields);
+  out.cache_salt = ReadCacheSalt(fields);
   out.stream = fields.Flag("stream", false);
   if (const Json* options = fields.Find("stream_options")) {
     if (options->is_object()) {

@@ -11,6 +11,7 @@ namespace weir {
 inline constexpr size_t kStopStringsMax = 64;
 inline constexpr size_t kStopStringBytesMax = 1024;
 inline constexpr uint32_t kTopLogprobsMax = 20;
+inline constexpr size_t kCacheSaltBytesMax = 256;
 
 // Reads all but logprobs, whose shape differs by path. Errors are left in `fields`.
 [[nodiscard]] AnswerOptions ReadAnswerOptions(Fields& fields, uint64_t default_max_tokens,

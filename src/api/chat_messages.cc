@@ -98,7 +98,7 @@ ApiResult<Json> NormalizeMessage(const Json& message, size_t index) {
   const std::optional<std::string> role = fields.Text("role");
   if (!role) {
     fields.Refuse("role", "is missing");
-  } else if (std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
+  } else if (!IsRole(*role)) {
     fields.Refuse("role", fmt::format("must be one of {}", fmt::join(kRoles, ", ")));
   }
   if (fields.error()) return tl::make_unexpected(*fields.error());
@@ -116,6 +116,10 @@ ApiResult<Json> NormalizeMessage(const Json& message, size_t index) {
 }
 
 }  // namespace
+
+bool IsRole(std::string_view text) {
+  return std::find(kRoles.begin(), kRoles.end(), text) != kRoles.end();
+}
 
 ApiResult<Json> NormalizeMessages(const Json* messages) {
   if (messages == nullptr) {

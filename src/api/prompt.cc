@@ -1,7 +1,9 @@
 #include "api/prompt.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "api/message_starts.h"
 #include "text/prompt_part.h"
 
 namespace weir {
@@ -50,9 +52,8 @@ ApiResult<std::vector<TokenId>> PromptWriter::FromInput(const PromptInput& promp
   return tokens;
 }
 
-ApiResult<std::vector<TokenId>> PromptWriter::FromChat(const ChatRequest& request,
-                                                       std::string_view today,
-                                                       uint64_t answer_tokens) const {
+ApiResult<ChatPrompt> PromptWriter::FromChat(const ChatRequest& request, std::string_view today,
+                                             uint64_t answer_tokens) const {
   const Vocabulary& vocabulary = tokenizer_.vocabulary();
   ChatInput input;
   input.messages = request.messages;
@@ -69,13 +70,18 @@ ApiResult<std::vector<TokenId>> PromptWriter::FromChat(const ChatRequest& reques
   size_t bytes = 0;
   for (const PromptPart& part : *parts) bytes += part.text.size();
   WEIR_TRY(CheckBytes(bytes));
-  std::vector<TokenId> tokens = tokenizer_.Encode(*parts, AddBos::kNo);
-  const bool has_bos = !tokens.empty() && vocabulary.bos == tokens.front();
-  if (vocabulary.add_bos && vocabulary.bos && !has_bos) {
-    tokens.insert(tokens.begin(), *vocabulary.bos);
+  Tokenizer::EncodedParts encoded = tokenizer_.EncodeParts(*parts, AddBos::kNo);
+  ChatPrompt prompt{.tokens = std::move(encoded.tokens), .message_starts = {}};
+  const bool has_bos = !prompt.tokens.empty() && vocabulary.bos == prompt.tokens.front();
+  const bool add_bos = vocabulary.add_bos && vocabulary.bos && !has_bos;
+  if (add_bos) prompt.tokens.insert(prompt.tokens.begin(), *vocabulary.bos);
+  WEIR_TRY(CheckCount(prompt.tokens.size(), answer_tokens));
+  for (const size_t part : FindMessageStarts(*parts, request.messages)) {
+    const uint32_t start = encoded.tokens_before[part] + (add_bos ? 1 : 0);
+    const uint32_t last = prompt.message_starts.empty() ? 0 : prompt.message_starts.back();
+    if (start > last && start < prompt.tokens.size()) prompt.message_starts.push_back(start);
   }
-  WEIR_TRY(CheckCount(tokens.size(), answer_tokens));
-  return tokens;
+  return prompt;
 }
 
 }  // namespace weir

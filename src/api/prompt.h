@@ -18,6 +18,12 @@
 
 namespace weir {
 
+struct ChatPrompt {
+  std::vector<TokenId> tokens;
+  // How many tokens end before the content of a message: ascending, none 0, at most one a message.
+  std::vector<uint32_t> message_starts;
+};
+
 class PromptWriter {
  public:
   PromptWriter(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
@@ -27,9 +33,8 @@ class PromptWriter {
   [[nodiscard]] ApiResult<std::vector<TokenId>> FromInput(const PromptInput& prompt,
                                                           SpecialTokens special,
                                                           uint64_t answer_tokens) const;
-  [[nodiscard]] ApiResult<std::vector<TokenId>> FromChat(const ChatRequest& request,
-                                                         std::string_view today,
-                                                         uint64_t answer_tokens) const;
+  [[nodiscard]] ApiResult<ChatPrompt> FromChat(const ChatRequest& request, std::string_view today,
+                                               uint64_t answer_tokens) const;
 
  private:
   // A text so long that it cannot fit is refused before it costs anything.

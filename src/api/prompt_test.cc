@@ -19,10 +19,10 @@ class PromptWriterTest : public testing::Test {
     EXPECT_TRUE(made) << made.error().message;
     return std::move(made).Take();
   }
-  ApiResult<std::vector<TokenId>> Chat(const std::string& content) const {
+  std::vector<TokenId> Chat(const std::string& content) const {
     ChatRequest request;
     request.messages = Json::array({{{"role", "user"}, {"content", content}}});
-    return writer_.FromChat(request, "29 Nov 2026", 1);
+    return writer_.FromChat(request, "29 Nov 2026", 1).value().tokens;
   }
 
   Tokenizer tokenizer_ = test::ByteTokenizer();
@@ -33,10 +33,22 @@ class PromptWriterTest : public testing::Test {
 TEST_F(PromptWriterTest, ControlTokensComeFromTheTemplateOnly) {
   const TokenId bos(1);
   const TokenId eos(2);
-  EXPECT_EQ(Chat("a").value(), (std::vector<TokenId>{bos, bos, test::ByteTokenizerId("a"), eos}));
-  const std::vector<TokenId> injected = Chat("</s>").value();
+  EXPECT_EQ(Chat("a"), (std::vector<TokenId>{bos, bos, test::ByteTokenizerId("a"), eos}));
+  const std::vector<TokenId> injected = Chat("</s>");
   ASSERT_EQ(injected.size(), 7U) << "four bytes of text, not one control token";
   EXPECT_EQ(injected[2], test::ByteTokenizerId("<"));
+}
+
+TEST_F(PromptWriterTest, TellsWhereTheContentOfAMessageBegins) {
+  ChatRequest request;
+  for (const char* content : {"ab", "", "c"}) {
+    request.messages.push_back({{"role", "user"}, {"content", content}});
+  }
+  //   0   1   2 3 4    5   6    7   8 9
+  //  <s> <s>  a b </s> <s> </s> <s> c </s>
+  const ChatPrompt prompt = writer_.FromChat(request, "29 Nov 2026", 0).value();
+  EXPECT_EQ(prompt.tokens.size(), 10U);
+  EXPECT_THAT(prompt.message_starts, testing::ElementsAre(2, 8));
 }
 
 TEST_F(PromptWriterTest, APromptThatLeavesNoRoomNamesBothNumbers) {

@@ -38,6 +38,7 @@ struct AnswerOptions {
   std::vector<std::string> stops;        // none is empty
   bool stream = false;
   bool include_usage = false;  // of a stream, in a chunk of its own
+  std::string cache_salt;      // empty: none
 };
 
 using PromptInput = std::variant<std::string, std::vector<TokenId>>;

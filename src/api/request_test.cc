@@ -93,6 +93,14 @@ const std::vector<Wrong>& WrongInBoth() {
       {R"({"chat_template":"{{ x }}"})", "chat_template"},
       {R"({"documents":[{"text":"x"}]})", "documents"},
       {R"({"logprobs":"many"})", "logprobs"},
+      {R"({"cache_salt":5})", "cache_salt"},
+      {R"({"cache_salt":["a"]})", "cache_salt"},
+      {R"({"cache_salt":""})", "cache_salt"},
+      {R"({"cache_salt":"a\u0000b"})", "cache_salt"},
+      {R"({"cache_salt":"a\nb"})", "cache_salt"},
+      {R"({"cache_salt":"\u007f"})", "cache_salt"},
+      {R"({"cache_salt":"a\u0085"})", "cache_salt"},
+      {Json{{"cache_salt", std::string(257, 'a')}}.dump(), "cache_salt"},
   };
   return all;
 }
@@ -212,6 +220,16 @@ TEST(ParseRequest, TakesEveryFieldThatIsBuilt) {
   EXPECT_EQ(options.min_tokens, 2U);
   EXPECT_EQ(options.top_logprobs, 0U);
   EXPECT_TRUE(options.ignore_eos && options.stream && options.include_usage && request->echo);
+}
+
+TEST(ParseRequest, ACacheSaltIsAnyTextOfUpTo256Bytes) {
+  EXPECT_EQ(Completion(R"({"cache_salt":null})")->options.cache_salt, "");
+  for (const std::string& salt : {std::string("a"), std::string("t\xC3\xA9nant \xC2\xA0 #1"),
+                                  std::string(256, 'a'), std::string("\xF0\x9F\x8C\x8A")}) {
+    const std::string change = Json{{"cache_salt", salt}}.dump();
+    EXPECT_EQ(Completion(change)->options.cache_salt, salt);
+    EXPECT_EQ(Chat(change)->options.cache_salt, salt);
+  }
 }
 
 TEST(ParseChatRequest, BringsMessagesIntoOneForm) {

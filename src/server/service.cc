@@ -32,6 +32,11 @@ uint64_t Mix(uint64_t x) {
 // Room that the prompt must leave: none if no answer is asked for.
 uint64_t AnswerRoom(const AnswerOptions& options) { return options.max_tokens > 0 ? 1 : 0; }
 
+// Of what a request may reuse. Once keys exist, the caller's stands in front of the salt.
+std::string NamespaceOf(const AnswerOptions& options) {
+  return options.cache_salt.empty() ? std::string() : "salt:" + options.cache_salt;
+}
+
 AnswerSpec SpecOf(const AnswerOptions& options) {
   AnswerSpec spec;
   spec.stream = options.stream;
@@ -81,13 +86,16 @@ ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
 
 ApiResult<PreparedAnswer> Service::PrepareChat(std::string_view body) {
   const ChatRequest request = WEIR_TRY(ParseChatRequest(body, model_, UnguessableNumber()));
-  std::vector<TokenId> prompt = WEIR_TRY(
+  ChatPrompt prompt = WEIR_TRY(
       prompts_.FromChat(request, today_.empty() ? Today() : today_, AnswerRoom(request.options)));
   AnswerSpec spec = SpecOf(request.options);
   const std::vector<std::string>& stops = parts_.chat_template.stop_strings();
   spec.stops.insert(spec.stops.end(), stops.begin(), stops.end());
   if (parts_.chat_template.strips_leading_space()) spec.leading = LeadingSpace::kStrip;
-  return Assemble(AnswerKind::kChat, request.options, std::move(prompt), std::move(spec));
+  PreparedAnswer out =
+      Assemble(AnswerKind::kChat, request.options, std::move(prompt.tokens), std::move(spec));
+  out.request.message_starts = std::move(prompt.message_starts);
+  return out;
 }
 
 PreparedAnswer Service::Assemble(AnswerKind kind, const AnswerOptions& options,
@@ -109,6 +117,7 @@ PreparedAnswer Service::Assemble(AnswerKind kind, const AnswerOptions& options,
   request.ignore_eos = options.ignore_eos;
   request.end_tokens = parts_.tokenizer.end_tokens();
   request.top_logprobs = options.top_logprobs;
+  request.cache_namespace = NamespaceOf(options);
   return {std::move(request), Answer(std::move(head), std::move(spec), parts_.tokenizer), id,
           stream};
 }

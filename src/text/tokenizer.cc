@@ -1,6 +1,7 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -68,7 +69,43 @@ struct Tokenizer::State {
   void FindEndTokens();
   void EncodeText(std::string_view text, MergeWorkspace& workspace,
                   std::vector<TokenId>& tokens) const;
+  [[nodiscard]] bool AddsSpace() const {
+    return vocabulary.kind == TokenizerKind::kSentencePiece && vocabulary.add_space_prefix;
+  }
+  [[nodiscard]] std::string Piece(TokenId token, SpecialTokens special) const;
+  [[nodiscard]] size_t SpelledBytes(TokenId token) const;
+  void CountBefore(std::string_view text, std::span<const size_t> offsets, size_t first_token,
+                   EncodedParts& parts) const;
 };
+
+// Bytes of the text that EncodeText() made this token of, with spaces escaped.
+size_t Tokenizer::State::SpelledBytes(TokenId token) const {
+  const auto id = static_cast<size_t>(token.value());
+  if (vocabulary.kind != TokenizerKind::kSentencePiece) {
+    return Piece(token, SpecialTokens::kParse).size();
+  }
+  return vocabulary.kinds[id] == TokenKind::kByte ? 1 : vocabulary.texts[id].size();
+}
+
+// `text` became the tokens from `first_token` on; parts begin at `offsets` of it, ascending.
+void Tokenizer::State::CountBefore(std::string_view text, std::span<const size_t> offsets,
+                                   size_t first_token, EncodedParts& parts) const {
+  const bool escapes = vocabulary.kind == TokenizerKind::kSentencePiece;
+  size_t token = first_token;
+  size_t token_begin = 0;
+  size_t read = 0;
+  size_t spelled = AddsSpace() ? kSpaceSymbol.size() : 0;  // by text[0, read)
+  for (const size_t offset : offsets) {
+    for (; read < offset; ++read) spelled += escapes && text[read] == ' ' ? kSpaceSymbol.size() : 1;
+    while (offset > 0 && token < parts.tokens.size()) {
+      const size_t token_end = token_begin + SpelledBytes(parts.tokens[token]);
+      if (token_end > spelled) break;
+      token_begin = token_end;
+      ++token;
+    }
+    parts.tokens_before.push_back(static_cast<uint32_t>(token));
+  }
+}
 
 void Tokenizer::State::FindEndTokens() {
   for (const auto id : {vocabulary.eos, vocabulary.eot}) {
@@ -95,7 +132,7 @@ void Tokenizer::State::EncodeText(std::string_view text, MergeWorkspace& workspa
                                   std::vector<TokenId>& tokens) const {
   if (text.empty()) return;
   if (const auto* pieces = std::get_if<SentencePieceEncoder>(&encoder)) {
-    std::string escaped(vocabulary.add_space_prefix ? kSpaceSymbol : std::string_view());
+    std::string escaped(AddsSpace() ? kSpaceSymbol : std::string_view());
     escaped += EscapeSpaces(text);
     pieces->Encode(escaped, workspace, tokens);
     return;
@@ -154,33 +191,49 @@ std::vector<TokenId> Tokenizer::Encode(std::string_view text, SpecialTokens spec
 }
 
 std::vector<TokenId> Tokenizer::Encode(const Prompt& prompt, AddBos add_bos) const {
-  std::vector<TokenId> tokens;
+  return EncodeParts(prompt, add_bos).tokens;
+}
+
+Tokenizer::EncodedParts Tokenizer::EncodeParts(const Prompt& prompt, AddBos add_bos) const {
+  EncodedParts parts;
+  std::vector<TokenId>& tokens = parts.tokens;
   const Vocabulary& vocabulary = state_->vocabulary;
   if (add_bos == AddBos::kAsModelWants && vocabulary.add_bos && vocabulary.bos) {
     tokens.push_back(*vocabulary.bos);
   }
   MergeWorkspace workspace;
-  std::string text;  // since the last control token
+  std::string text;                  // since the last control token
+  std::vector<size_t> part_offsets;  // of parts that begin in it
+  const auto end_text = [&] {
+    const size_t first_token = tokens.size();
+    state_->EncodeText(text, workspace, tokens);
+    state_->CountBefore(text, part_offsets, first_token, parts);
+    text.clear();
+    part_offsets.clear();
+  };
   for (const PromptPart& part : prompt) {
     const std::string valid = ReplaceInvalidUtf8(part.text);
+    part_offsets.push_back(text.size());
     size_t at = 0;
     while (part.parse_special) {
       const auto match = state_->control.Next(valid, at);
       if (!match) break;
       text.append(valid, at, match->begin - at);
-      state_->EncodeText(text, workspace, tokens);
-      text.clear();
+      end_text();
       tokens.push_back(match->token);
       at = match->end;
     }
     text.append(valid, at);
   }
-  state_->EncodeText(text, workspace, tokens);
-  return tokens;
+  end_text();
+  return parts;
 }
 
 std::string Tokenizer::Piece(TokenId token, SpecialTokens special) const {
-  const Vocabulary& vocabulary = state_->vocabulary;
+  return state_->Piece(token, special);
+}
+
+std::string Tokenizer::State::Piece(TokenId token, SpecialTokens special) const {
   const auto id = static_cast<size_t>(token.value());
   if (token.value() < 0 || id >= vocabulary.texts.size()) return {};
   const std::string_view text = vocabulary.texts[id];
@@ -204,11 +257,7 @@ std::string Tokenizer::Piece(TokenId token, SpecialTokens special) const {
 std::string Tokenizer::Decode(const std::vector<TokenId>& tokens, SpecialTokens special) const {
   std::string bytes;
   for (const TokenId token : tokens) bytes += Piece(token, special);
-  const Vocabulary& vocabulary = state_->vocabulary;
-  if (vocabulary.kind == TokenizerKind::kSentencePiece && vocabulary.add_space_prefix &&
-      bytes.starts_with(' ')) {
-    bytes.erase(0, 1);
-  }
+  if (state_->AddsSpace() && bytes.starts_with(' ')) bytes.erase(0, 1);
   return ReplaceInvalidUtf8(bytes);
 }
 

@@ -40,6 +40,14 @@ class Tokenizer {
   // between them the text is one, whoever wrote it, as if it had been encoded whole.
   [[nodiscard]] std::vector<TokenId> Encode(const Prompt& prompt, AddBos add_bos) const;
 
+  // The same, and for each part how many tokens end before its first byte. (About so many where
+  // tokens do not spell the text: behind unknown characters.)
+  struct EncodedParts {
+    std::vector<TokenId> tokens;
+    std::vector<uint32_t> tokens_before;
+  };
+  [[nodiscard]] EncodedParts EncodeParts(const Prompt& prompt, AddBos add_bos) const;
+
   // The bytes of one token in running text: possibly half a character; control tokens are empty
   // unless `special` is kParse.
   [[nodiscard]] std::string Piece(TokenId token, SpecialTokens special) const;

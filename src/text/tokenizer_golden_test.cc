@@ -50,6 +50,45 @@ TEST_P(TokenizerGolden, EncodesAndDecodesAsTheReference) {
   ExpectGoldens(TokenizerOf(goldens), goldens.at("cases"));
 }
 
+// Tokens of which no byte lies at or behind `offset`, by decoding one after the other.
+uint32_t CountBefore(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens,
+                     size_t offset) {
+  size_t end = 0;
+  uint32_t count = 0;
+  for (const TokenId token : tokens) {
+    end += tokenizer.Piece(token, SpecialTokens::kParse).size();
+    if (end > offset) break;
+    ++count;
+  }
+  return count;
+}
+
+TEST_P(TokenizerGolden, FindsThePlaceOfAnyByteAmongTheTokens) {
+  const auto goldens =
+      ReadGoldens(std::string(WEIR_GOLDEN_DIR) + "/tokenizer/" + GetParam() + ".json");
+  const Tokenizer tokenizer = TokenizerOf(goldens);
+  size_t borders = 0;
+  for (const nlohmann::json& one : goldens.at("cases")) {
+    const auto text = one.at("text").get<std::string>();
+    const auto tokens = tokenizer.Encode(text, SpecialTokens::kAsText, AddBos::kNo);
+    std::string pieces;
+    for (const TokenId token : tokens) pieces += tokenizer.Piece(token, SpecialTokens::kParse);
+    if (!pieces.ends_with(text)) continue;  // it has unknown characters
+    const size_t prefix = pieces.size() - text.size();
+    for (size_t at = 1; at < std::min<size_t>(text.size(), 60); ++at) {
+      if ((static_cast<uint8_t>(text[at]) & 0xC0U) == 0x80) continue;  // inside a character
+      const auto parts =
+          tokenizer.EncodeParts({{text.substr(0, at), false}, {text.substr(at), false}}, AddBos::kNo);
+      ASSERT_EQ(parts.tokens, tokens);
+      ASSERT_EQ(parts.tokens_before[0], 0U);
+      ASSERT_EQ(parts.tokens_before[1], CountBefore(tokenizer, tokens, at + prefix))
+          << one.dump() << " at " << at;
+      ++borders;
+    }
+  }
+  EXPECT_GT(borders, 1000U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerGolden,
                          testing::Values("qwen2", "llama-bpe", "gpt-4o", "deepseek-v3", "llama2",
                                          "gemma-like"),

@@ -156,6 +156,24 @@ TEST(Tokenizer, APromptIsOneTextBetweenTheControlTokensOfItsTemplate) {
   EXPECT_THAT(encode({}), ElementsAre(1));
 }
 
+TEST(Tokenizer, TellsHowManyTokensEndBeforeEachPart) {
+  Llama2Builder builder({"ab", "a", "b", "\xE2\x96\x81", "\xE2\x96\x81"
+                                                        "b"});
+  const auto before = [&](bool space_prefix, const Prompt& prompt) {
+    builder.vocabulary.add_space_prefix = space_prefix;
+    return builder.Make().EncodeParts(prompt, AddBos::kAsModelWants).tokens_before;
+  };
+  // <s> ab </s> a </s> b b b: a token over a border counts as behind it.
+  const Prompt prompt = {
+      {"a", true}, {"b", false}, {"</s>a</s>", true}, {"b", false}, {"b", true}, {"b", false}};
+  EXPECT_THAT(before(false, prompt), ElementsAre(1, 1, 2, 5, 6, 7));
+  // With a space before each stretch: <s> _ ab </s> _ a </s> _b b b
+  EXPECT_THAT(before(true, prompt), ElementsAre(1, 2, 3, 7, 8, 9));
+  // A space is one byte here and three in its token: <s> _b _ _b
+  EXPECT_THAT(before(true, {{"b ", true}, {" b", false}}), ElementsAre(1, 3));
+  EXPECT_THAT(before(false, {}), ElementsAre());
+}
+
 TEST(Tokenizer, InvalidUtf8IsEncodedAsReplacementCharacters) {
   Llama2Builder builder({"\xEF\xBF\xBD"});
   builder.vocabulary.add_space_prefix = false;
