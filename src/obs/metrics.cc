@@ -13,6 +13,9 @@ struct MetricRegistry::State {
 };
 
 void Counter::Add(double amount) { counter_->Increment(amount); }
+void Counter::RaiseTo(double total) {
+  if (total > value()) Add(total - value());
+}
 double Counter::value() const { return counter_->Value(); }
 void Gauge::Set(double value) { gauge_->Set(value); }
 void Histogram::Observe(double value) { histogram_->Observe(value); }

@@ -31,6 +31,7 @@ class Counter {
  public:
   explicit Counter(prometheus::Counter& counter) : counter_(&counter) {}
   void Add(double amount = 1);  // amount >= 0
+  void RaiseTo(double total);   // of what is counted elsewhere; no effect if less
   [[nodiscard]] double value() const;
 
  private:

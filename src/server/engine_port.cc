@@ -27,4 +27,24 @@ EngineGauges LocalEngine::gauges() const {
   return out;
 }
 
+EngineCounters LocalEngine::counters() const {
+  const EngineStats& stats = engine_.stats();
+  EngineCounters out;
+  out.vetoed_window_tokens = stats.vetoed_window_tokens;
+  out.vetoed_owed_tokens = stats.vetoed_owed_tokens;
+  out.began_cold = stats.began_cold;
+  out.began_at_resume_point = stats.began_at_resume_point;
+  out.began_with_replay = stats.began_with_replay;
+  out.saved_seconds = static_cast<double>(stats.saved_us) * 1e-6;
+  return out;
+}
+
+void LocalEngine::DescribeCache(std::function<void(CacheReport)> done) {
+  engine_.DescribeCache(std::move(done));
+}
+
+void LocalEngine::FlushCache(std::function<void(uint64_t)> done) {
+  engine_.FlushCache(std::move(done));
+}
+
 }  // namespace weir

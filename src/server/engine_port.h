@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -20,6 +21,16 @@ struct EngineGauges {
   uint64_t window_bytes_total = 0;
 };
 
+// What the engine counted since its start; see EngineStats.
+struct EngineCounters {
+  uint64_t vetoed_window_tokens = 0;
+  uint64_t vetoed_owed_tokens = 0;
+  uint64_t began_cold = 0;
+  uint64_t began_at_resume_point = 0;
+  uint64_t began_with_replay = 0;
+  double saved_seconds = 0;
+};
+
 class EnginePort {
  public:
   virtual ~EnginePort() = default;
@@ -29,6 +40,10 @@ class EnginePort {
   virtual void Shutdown(std::chrono::milliseconds grace) = 0;
   [[nodiscard]] virtual uint32_t context_tokens() const = 0;
   [[nodiscard]] virtual EngineGauges gauges() const = 0;
+  [[nodiscard]] virtual EngineCounters counters() const = 0;
+  // Between two steps; `done` is called on the engine's thread, or never if it shuts down first.
+  virtual void DescribeCache(std::function<void(CacheReport)> done) = 0;
+  virtual void FlushCache(std::function<void(uint64_t)> done) = 0;
 };
 
 // The engine of this process.
@@ -40,6 +55,9 @@ class LocalEngine final : public EnginePort {
   void Shutdown(std::chrono::milliseconds grace) override;
   [[nodiscard]] uint32_t context_tokens() const override;
   [[nodiscard]] EngineGauges gauges() const override;
+  [[nodiscard]] EngineCounters counters() const override;
+  void DescribeCache(std::function<void(CacheReport)> done) override;
+  void FlushCache(std::function<void(uint64_t)> done) override;
 
  private:
   Engine& engine_;

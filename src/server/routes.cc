@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Route>, 8> kPaths = {{
+constexpr std::array<std::pair<std::string_view, Route>, 10> kPaths = {{
     {"/v1/chat/completions", Route::kChatCompletions},
     {"/v1/completions", Route::kCompletions},
     {"/tokenize", Route::kTokenize},
@@ -18,6 +18,8 @@ constexpr std::array<std::pair<std::string_view, Route>, 8> kPaths = {{
     {"/health", Route::kHealth},
     {"/v1/health", Route::kHealth},
     {"/metrics", Route::kMetrics},
+    {"/v1/cache", Route::kCache},
+    {"/v1/cache/flush", Route::kCacheFlush},
 }};
 constexpr std::string_view kModelPrefix = "/v1/models/";
 
@@ -68,7 +70,7 @@ Target FindTarget(std::string_view target) {
 
 bool TakesBody(Route route) {
   return route == Route::kChatCompletions || route == Route::kCompletions ||
-         route == Route::kTokenize || route == Route::kDetokenize;
+         route == Route::kTokenize || route == Route::kDetokenize || route == Route::kCacheFlush;
 }
 
 std::string_view AllowedMethods(Route route) {

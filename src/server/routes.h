@@ -16,6 +16,8 @@ enum class Route : uint8_t {
   kModel,  // of one name
   kHealth,
   kMetrics,
+  kCache,
+  kCacheFlush,
   kUnknown,
 };
 

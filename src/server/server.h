@@ -35,6 +35,7 @@ struct ServerOptions {
   size_t unread_bytes_max = size_t{1} << 20;      // answer that a client has not read; above: gone
   std::chrono::milliseconds head_timeout{60000};  // idle keep-alive, and until a head is whole
   std::chrono::milliseconds body_timeout{30000};  // without a byte of a body, or of an answer read
+  std::chrono::milliseconds engine_timeout{5000};  // between two steps of the engine
 };
 
 struct ServerParts {

@@ -8,6 +8,14 @@ namespace {
 constexpr std::array<std::string_view, kOutcomeCount> kOutcomes = {
     "stop", "length", "cancelled", "invalid", "refused", "failed"};
 
+const MetricName kSourceTokens = {"weir_prompt_source_tokens_total",
+                                  "Tokens of prompts that were read, by where they came from."};
+const MetricName kVetoedTokens = {
+    "weir_vetoed_tokens_total",
+    "Prompt tokens whose full KV was there and of no use, by what was missing."};
+const MetricName kBegunRequests = {"weir_begun_requests_total",
+                                   "Requests that the engine began, by how."};
+
 const std::vector<double> kFirstTokenBounds = {0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
                                                2.5,  5,     10,   20,  40,   80};
 const std::vector<double> kNextTokenBounds = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04,
@@ -23,12 +31,19 @@ ServerMetrics::ServerMetrics(std::string_view version, std::string_view model_id
     : prompt_tokens_(
           registry_.AddCounter({"weir_prompt_tokens_total",
                                 "Tokens of prompts that were read, wherever they came from."})),
-      computed_tokens_(registry_.AddCounter(
-          {"weir_computed_tokens_total", "Prompt tokens that were computed for their request."})),
-      cached_tokens_(registry_.AddCounter(
-          {"weir_cached_tokens_total", "Prompt tokens that were there already."})),
+      device_tokens_(registry_.AddCounter(kSourceTokens, {{"source", "device"}})),
+      replayed_tokens_(registry_.AddCounter(kSourceTokens, {{"source", "replayed"}})),
+      computed_tokens_(registry_.AddCounter(kSourceTokens, {{"source", "computed"}})),
       generated_tokens_(
           registry_.AddCounter({"weir_generated_tokens_total", "Tokens of answers."})),
+      vetoed_window_tokens_(registry_.AddCounter(kVetoedTokens, {{"reason", "window"}})),
+      vetoed_owed_tokens_(registry_.AddCounter(kVetoedTokens, {{"reason", "owed_rows"}})),
+      began_cold_(registry_.AddCounter(kBegunRequests, {{"from", "cold"}})),
+      began_at_resume_point_(registry_.AddCounter(kBegunRequests, {{"from", "resume_point"}})),
+      began_with_replay_(registry_.AddCounter(kBegunRequests, {{"from", "replay"}})),
+      saved_seconds_(registry_.AddCounter(
+          {"weir_saved_seconds_total",
+           "Time that reading prompts from the start would have taken longer, estimated."})),
       first_token_seconds_(registry_.AddHistogram(
           {"weir_first_token_seconds", "From the whole request to the first token, in seconds."},
           kFirstTokenBounds)),
@@ -65,11 +80,11 @@ ServerMetrics::ServerMetrics(std::string_view version, std::string_view model_id
       .Set(1);
 }
 
-void ServerMetrics::OnPromptRead(const TokenSources& sources, uint64_t prompt_tokens) {
-  const uint64_t computed = std::min<uint64_t>(sources.computed, prompt_tokens);
-  prompt_tokens_.Add(static_cast<double>(prompt_tokens));
-  computed_tokens_.Add(static_cast<double>(computed));
-  cached_tokens_.Add(static_cast<double>(prompt_tokens - computed));
+void ServerMetrics::OnPromptRead(const TokenSources& sources) {
+  prompt_tokens_.Add(double{1} * sources.device + sources.replayed + sources.computed);
+  device_tokens_.Add(sources.device);
+  replayed_tokens_.Add(sources.replayed);
+  computed_tokens_.Add(sources.computed);
 }
 
 void ServerMetrics::OnFirstToken(double seconds_since_arrival) {
@@ -94,13 +109,19 @@ void ServerMetrics::OnHttpReply(int status) {
 
 void ServerMetrics::SetConnections(size_t count) { connections_.Set(static_cast<double>(count)); }
 
-std::string ServerMetrics::Text(const EngineGauges& engine) {
-  running_.Set(engine.running);
-  waiting_.Set(engine.waiting);
-  full_bytes_used_.Set(static_cast<double>(engine.full_bytes_used));
-  full_bytes_.Set(static_cast<double>(engine.full_bytes_total));
-  window_bytes_used_.Set(static_cast<double>(engine.window_bytes_used));
-  window_bytes_.Set(static_cast<double>(engine.window_bytes_total));
+std::string ServerMetrics::Text(const EngineGauges& gauges, const EngineCounters& counters) {
+  running_.Set(gauges.running);
+  waiting_.Set(gauges.waiting);
+  full_bytes_used_.Set(static_cast<double>(gauges.full_bytes_used));
+  full_bytes_.Set(static_cast<double>(gauges.full_bytes_total));
+  window_bytes_used_.Set(static_cast<double>(gauges.window_bytes_used));
+  window_bytes_.Set(static_cast<double>(gauges.window_bytes_total));
+  vetoed_window_tokens_.RaiseTo(static_cast<double>(counters.vetoed_window_tokens));
+  vetoed_owed_tokens_.RaiseTo(static_cast<double>(counters.vetoed_owed_tokens));
+  began_cold_.RaiseTo(static_cast<double>(counters.began_cold));
+  began_at_resume_point_.RaiseTo(static_cast<double>(counters.began_at_resume_point));
+  began_with_replay_.RaiseTo(static_cast<double>(counters.began_with_replay));
+  saved_seconds_.RaiseTo(counters.saved_seconds);
   return registry_.Text();
 }
 

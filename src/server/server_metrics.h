@@ -23,21 +23,23 @@ class ServerMetrics {
  public:
   explicit ServerMetrics(std::string_view version, std::string_view model_id);
 
-  void OnPromptRead(const TokenSources& sources, uint64_t prompt_tokens);
+  void OnPromptRead(const TokenSources& sources);
   void OnFirstToken(double seconds_since_arrival);
   void OnNextToken(double seconds_since_last);
   void OnRequestEnd(Outcome outcome, double seconds);
   void OnHttpReply(int status);
   void SetConnections(size_t count);
 
-  // All series as text, gauges as of now.
-  [[nodiscard]] std::string Text(const EngineGauges& engine);
+  // All series as text, those of the engine as of now.
+  [[nodiscard]] std::string Text(const EngineGauges& gauges, const EngineCounters& counters);
 
  private:
   MetricRegistry registry_;
   std::vector<Counter> requests_;      // by Outcome
   std::vector<Counter> http_replies_;  // by hundreds of the status, from 2xx
-  Counter prompt_tokens_, computed_tokens_, cached_tokens_, generated_tokens_;
+  Counter prompt_tokens_, device_tokens_, replayed_tokens_, computed_tokens_, generated_tokens_;
+  Counter vetoed_window_tokens_, vetoed_owed_tokens_;
+  Counter began_cold_, began_at_resume_point_, began_with_replay_, saved_seconds_;
   Histogram first_token_seconds_, next_token_seconds_, request_seconds_;
   Gauge running_, waiting_, connections_;
   Gauge full_bytes_used_, full_bytes_, window_bytes_used_, window_bytes_;

@@ -244,6 +244,8 @@ TEST_F(ServerTest, WhatIsNoGoodRequestGetsTheRightStatus) {
       {"GET /v1/models/other HTTP/1.1\r\n\r\n", "404"},
       {"GET /v1/completions HTTP/1.1\r\n\r\n", "405"},
       {"DELETE /health HTTP/1.1\r\n\r\n", "405"},
+      {"POST /v1/cache HTTP/1.1" + json + "Content-Length: 0\r\n\r\n", "405"},
+      {"GET /v1/cache/flush HTTP/1.1\r\n\r\n", "405"},
       {"POST /v1/completions HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
        "415"},
       {"POST /v1/completions HTTP/1.1" + json + "Content-Length: 1\r\n\r\n{", "400"},
@@ -343,11 +345,150 @@ TEST_F(ServerTest, MetricsCountTokensAndOutcomes) {
   client.Response();
   client.Get("/metrics");
   EXPECT_THAT(client.Response(), AllOf(HasSubstr("\nweir_prompt_tokens_total 2\n"),
-                                       HasSubstr("\nweir_computed_tokens_total 1\n"),
+                                       HasSubstr("weir_prompt_source_tokens_total{source=\"computed\"} 2\n"),
                                        HasSubstr("\nweir_generated_tokens_total 3\n"),
                                        HasSubstr("weir_requests_total{outcome=\"length\"} 1\n"),
                                        HasSubstr("weir_requests_total{outcome=\"invalid\"} 1\n"),
                                        HasSubstr("\nweir_next_token_seconds_count 2\n")));
+}
+
+TEST_F(ServerTest, MetricsShowWhatTheCacheSaved) {
+  Client client = Connect();
+  client.Post(kCompletions, R"({"prompt":"hello","temperature":0})");
+  const uint64_t request = engine_.WaitForRequest();
+  PromptEvent read;
+  read.sources = {.computed = 1, .device = 3, .replayed = 1};
+  engine_.Emit(request, read);
+  engine_.EmitFinish(request, FinishReason::kLength);
+  EXPECT_THAT(client.Response(), HasSubstr(R"("prompt_tokens_details":{"cached_tokens":3})"));
+  engine_.SetCounters({.vetoed_window_tokens = 300,
+                       .vetoed_owed_tokens = 7,
+                       .began_cold = 5,
+                       .began_at_resume_point = 6,
+                       .began_with_replay = 2,
+                       .saved_seconds = 1.5});
+  for (int scrape = 0; scrape < 2; ++scrape) {  // totals, not sums of scrapes
+    client.Get("/metrics");
+    const std::string text = client.Response();
+    for (const char* line :
+         {"weir_prompt_tokens_total 5", "weir_prompt_source_tokens_total{source=\"device\"} 3",
+          "weir_prompt_source_tokens_total{source=\"replayed\"} 1",
+          "weir_prompt_source_tokens_total{source=\"computed\"} 1",
+          "weir_vetoed_tokens_total{reason=\"window\"} 300",
+          "weir_vetoed_tokens_total{reason=\"owed_rows\"} 7",
+          "weir_begun_requests_total{from=\"cold\"} 5",
+          "weir_begun_requests_total{from=\"resume_point\"} 6",
+          "weir_begun_requests_total{from=\"replay\"} 2", "weir_saved_seconds_total 1.5"}) {
+      EXPECT_THAT(text, HasSubstr(fmt::format("\n{}\n", line)));
+    }
+  }
+}
+
+TEST_F(ServerTest, ASaltIsANamespaceAndAChatTellsWhereItsMessagesBegin) {
+  Client client = Connect();
+  client.Post(kCompletions, kPlain);
+  const uint64_t plain = engine_.WaitForRequest();
+  EXPECT_EQ(engine_.request(plain).cache_namespace, "");
+  EXPECT_TRUE(engine_.request(plain).message_starts.empty());
+  engine_.Answer(plain, "x");
+  client.Response();
+  client.Post("/v1/chat/completions",
+              R"({"cache_salt":"mine","messages":[{"role":"system","content":"ab"},
+                  {"role":"user","content":"ab"}]})");
+  // The template of this test writes nothing between messages: one stretch of user text.
+  const uint64_t chat = engine_.WaitForRequest();
+  EXPECT_EQ(engine_.request(chat).cache_namespace, "salt:mine");
+  EXPECT_TRUE(engine_.request(chat).message_starts.empty()) << "0 is no place to resume";
+  engine_.Answer(chat, "x");
+  client.Response();
+  server_.reset();
+  template_ = ChatTemplate::Create("{% for m in messages %}<>{{ m.content }}{% endfor %}").value();
+  Start();
+  Client other = Connect();
+  other.Post("/v1/chat/completions", R"({"messages":[{"role":"system","content":"ab"},
+                                         {"role":"user","content":"c"}]})");
+  const uint64_t marked = engine_.WaitForRequest();
+  EXPECT_EQ(engine_.request(marked).message_starts, (std::vector<uint32_t>{2, 6}));
+  engine_.Answer(marked, "x");
+  other.Response();
+}
+
+TEST_F(ServerTest, TheCacheIsShownAsTheEngineDescribesIt) {
+  CacheReport report;
+  report.pools.push_back(
+      {.name = "window", .tile_bytes = 10, .tiles = 8, .tiles_used = 3, .tiles_live = 1});
+  report.trie.nodes = 4;
+  report.trie.tombstones = 2;
+  report.trie.resume_points = 3;
+  report.trie.resume_points_by_class = {1, 0, 0, 2};
+  report.conversations.push_back({.tokens = 700, .is_safe = true, .idle_seconds = 1.5});
+  Client client = Connect();
+  client.Get("/v1/cache");
+  engine_.DescribeWith(report);
+  const std::string answer = client.Response();
+  ASSERT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("application/json")));
+  const auto json = nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+  EXPECT_EQ(json["pools"], nlohmann::json::parse(
+                               R"([{"name":"window","tile_bytes":10,"tiles":8,"tiles_used":3,
+                                   "tiles_live":1,"bytes":80,"bytes_used":30}])"));
+  EXPECT_EQ(json["trie"]["nodes"], 4);
+  EXPECT_EQ(json["trie"]["tombstones"], 2);
+  EXPECT_EQ(json["resume_points"],
+            nlohmann::json::parse(
+                R"({"total":3,"periodic":1,"superseded":0,"branch":0,"newest":2})"));
+  EXPECT_EQ(json["conversations"],
+            nlohmann::json::parse(R"([{"tokens":700,"safe":true,"idle_seconds":1.5}])"));
+}
+
+TEST_F(ServerTest, AFlushTellsHowMuchWasForgottenAndOthersAreServedMeanwhile) {
+  Client client = Connect();
+  client.Send("POST /v1/cache/flush HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  Client other = Connect();
+  other.Get("/health");
+  EXPECT_THAT(other.Response(), StartsWith("HTTP/1.1 200"));
+  EXPECT_FALSE(client.HasBytes());
+  engine_.FlushWith(12);
+  EXPECT_THAT(client.Response(),
+              AllOf(StartsWith("HTTP/1.1 200"), EndsWith(R"({"forgotten_nodes":12})")));
+  client.Get("/health");  // the connection goes on
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, AnEngineThatDoesNotComeToItIsA503AndItsLateAnswerHarmless) {
+  server_.reset();
+  options_.engine_timeout = std::chrono::milliseconds(20);
+  Start();
+  Client client = Connect();
+  for (int i = 0; i < 2; ++i) {
+    client.Get("/v1/cache");
+    EXPECT_THAT(client.Response(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
+    engine_.DescribeWith({});  // too late
+  }
+  client.Post(kCompletions, kPlain);
+  engine_.Answer(engine_.WaitForRequest(), "yes");
+  EXPECT_THAT(client.Response(), HasSubstr(R"("text":"yes")"));
+  client.Get("/v1/cache");
+  client.Close();  // while the engine is asked
+  engine_.DescribeWith({});
+}
+
+TEST_F(ServerTest, AStopDoesNotWaitForAQuestionToTheEngine) {
+  server_.reset();
+  options_.engine_timeout = std::chrono::hours(1);
+  Start();
+  Client client = Connect();
+  client.Get("/v1/cache");
+  engine_.WaitForQuestion();
+  server_->Stop(std::chrono::milliseconds(0));
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST_F(ServerTest, NoPageOfAnotherOriginFlushesTheCache) {
+  Client client = Connect();
+  client.Send(
+      "POST /v1/cache/flush HTTP/1.1\r\nHost: x\r\nOrigin: http://elsewhere\r\n"
+      "Content-Length: 0\r\n\r\n");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 415"));
 }
 
 TEST_F(ServerTest, APortInUseIsOneErrorThatNamesIt) {

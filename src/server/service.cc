@@ -156,7 +156,7 @@ Reply Service::Get(const Target& target) {
       reply.body = R"({"status":"ok"})";
       return reply;
     case Route::kMetrics:
-      reply.body = metrics_.Text(parts_.engine.gauges());
+      reply.body = metrics_.Text(parts_.engine.gauges(), parts_.engine.counters());
       reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
       return reply;
     default:

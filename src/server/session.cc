@@ -196,17 +196,26 @@ std::optional<Reply> Session::CheckRequest(const Target& target) const {
     reply.allow = AllowedMethods(target.route);
     return reply;
   }
-  // A browser asks before it sends JSON elsewhere: so no page can make a visitor's server work.
-  if (TakesBody(target.route) && !IsJson(request[http::field::content_type])) {
+  // A browser asks before it sends JSON elsewhere: so no page can make a visitor's server work. It
+  // names the page's origin, and then says that its body is JSON, even if there is none.
+  const std::string_view content_type = request[http::field::content_type];
+  const bool unsaid = content_type.empty() && !request[http::field::origin].empty();
+  if (TakesBody(target.route) && (unsaid || !IsJson(content_type))) {
     return ErrorReply(415, "the Content-Type must be application/json");
   }
-  return std::nullopt;
+  return CheckAccess(target);
 }
+
+// Every request passes here before it is answered. Keys are checked here once there are any: the
+// admin's for kCache, kCacheFlush and kMetrics, a user's for what reads or writes text.
+std::optional<Reply> Session::CheckAccess(const Target& /*target*/) const { return std::nullopt; }
 
 asio::awaitable<void> Session::AnswerRequest() {
   const Target target = FindTarget(parser_->get().target());
   if (std::optional<Reply> reply = CheckRequest(target)) {
     co_await Write(*std::move(reply));
+  } else if (target.route == Route::kCache || target.route == Route::kCacheFlush) {
+    co_await Write(co_await AnswerCache(target.route));
   } else if (!TakesBody(target.route)) {
     co_await Write(context_.service.Get(target));
   } else if (target.route == Route::kTokenize || target.route == Route::kDetokenize) {

@@ -65,8 +65,15 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<void> RefuseUnread(Reply reply);
   boost::asio::awaitable<void> AnswerRequest();
   [[nodiscard]] std::optional<Reply> CheckRequest(const Target& target) const;
+  [[nodiscard]] std::optional<Reply> CheckAccess(const Target& target) const;
   boost::asio::awaitable<void> Write(Reply reply);
   void Arm(std::chrono::milliseconds timeout);
+
+  // session_cache.cc: questions that the engine answers between two steps.
+  boost::asio::awaitable<Reply> AnswerCache(Route route);
+  // What `ask` hands to its callback, on the engine's thread; nothing if that does not come in time.
+  template <class T, class Ask>
+  boost::asio::awaitable<std::optional<T>> AskEngine(const Ask& ask);
 
   // session_answer.cc: a completion.
   struct Pending;

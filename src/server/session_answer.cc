@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -14,6 +12,7 @@
 
 #include "obs/log.h"
 #include "server/on_worker.h"
+#include "server/request_line.h"
 #include "server/session.h"
 
 namespace asio = boost::asio;
@@ -37,6 +36,8 @@ struct Session::Pending {
   PreparedAnswer prepared;
   std::shared_ptr<EventInbox> inbox;
   RequestId id;
+  uint32_t full_length = 0;  // see PromptEvent
+  ResumeVeto veto = ResumeVeto::kNone;
   std::optional<TimePoint> last_token_at;
   std::optional<TimePoint> first_token_at;
   std::optional<ApiError> failure;  // the engine gave up
@@ -133,7 +134,9 @@ void Session::Take(Pending& pending, GenerationEvent event) {
   Answer& answer = pending.prepared.answer;
   if (const auto* prompt = std::get_if<PromptEvent>(&event)) {
     answer.OnPrompt(*prompt);
-    context_.metrics.OnPromptRead(prompt->sources, answer.usage().prompt_tokens);
+    pending.full_length = prompt->full_length;
+    pending.veto = prompt->veto;
+    context_.metrics.OnPromptRead(prompt->sources);
   } else if (const auto* token = std::get_if<TokenEvent>(&event)) {
     if (pending.last_token_at) {
       context_.metrics.OnNextToken(Seconds(token->at - *pending.last_token_at));
@@ -239,12 +242,17 @@ void Session::Conclude(const Pending& pending) {
   }
   const TimePoint now = std::chrono::steady_clock::now();
   context_.metrics.OnRequestEnd(outcome, Seconds(now - pending.arrived_at));
-  const Usage& usage = answer.usage();
-  LogInfo(fmt::format(
-      "{} {} prompt={} cached={} answer={} first={:.0f}ms total={:.0f}ms", pending.prepared.id,
-      OutcomeName(outcome), usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens,
-      pending.first_token_at ? Seconds(*pending.first_token_at - pending.arrived_at) * 1e3 : 0.0,
-      Seconds(now - pending.arrived_at) * 1e3));
+  RequestRecord record;
+  record.id = pending.prepared.id;
+  record.outcome = outcome;
+  record.usage = answer.usage();
+  record.full_length = pending.full_length;
+  record.veto = pending.veto;
+  if (pending.first_token_at) {
+    record.first_token_seconds = Seconds(*pending.first_token_at - pending.arrived_at);
+  }
+  record.total_seconds = Seconds(now - pending.arrived_at);
+  LogInfo(RequestLine(record));
 }
 
 }  // namespace weir

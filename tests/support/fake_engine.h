@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -52,9 +54,11 @@ class FakeEngine final : public EnginePort {
     }
     sink(std::move(event));
   }
+  // As if all of it had been computed.
   void EmitPrompt(uint64_t number) {
-    Emit(number,
-         PromptEvent{.sources = {.computed = 1}, .logprobs = {}, .started_at = {}, .at = {}});
+    PromptEvent event;
+    event.sources.computed = static_cast<uint32_t>(request(number).prompt.size());
+    Emit(number, std::move(event));
   }
   void EmitText(uint64_t number, std::string_view text) {
     for (const char& byte : text) {
@@ -86,9 +90,36 @@ class FakeEngine final : public EnginePort {
   void Shutdown(std::chrono::milliseconds) override {
     std::lock_guard lock(mutex_);
     requests_.clear();
+    describe_.clear();
+    flush_.clear();
   }
   [[nodiscard]] uint32_t context_tokens() const override { return context_tokens_; }
   [[nodiscard]] EngineGauges gauges() const override { return {}; }
+  [[nodiscard]] EngineCounters counters() const override {
+    std::lock_guard lock(mutex_);
+    return counters_;
+  }
+  void DescribeCache(std::function<void(CacheReport)> done) override {
+    std::lock_guard lock(mutex_);
+    describe_.push_back(std::move(done));
+    changed_.notify_all();
+  }
+  void FlushCache(std::function<void(uint64_t)> done) override {
+    std::lock_guard lock(mutex_);
+    flush_.push_back(std::move(done));
+    changed_.notify_all();
+  }
+
+  void SetCounters(const EngineCounters& counters) {
+    std::lock_guard lock(mutex_);
+    counters_ = counters;
+  }
+  void WaitForQuestion() {
+    WEIR_CHECK(Wait([&] { return !describe_.empty() || !flush_.empty(); }));
+  }
+  // Answers the oldest question that is open; waits for one.
+  void DescribeWith(const CacheReport& report) { AnswerOldest(describe_, report); }
+  void FlushWith(uint64_t forgotten) { AnswerOldest(flush_, forgotten); }
 
  private:
   struct Submitted {
@@ -101,14 +132,29 @@ class FakeEngine final : public EnginePort {
     return changed_.wait_for(lock, std::chrono::seconds(10), condition);
   }
 
+  template <class T>
+  void AnswerOldest(std::deque<std::function<void(T)>>& open, const T& answer) {
+    WEIR_CHECK(Wait([&] { return !open.empty(); }));
+    std::function<void(T)> done;
+    {
+      std::lock_guard lock(mutex_);
+      done = std::move(open.front());
+      open.pop_front();
+    }
+    done(answer);
+  }
+
   const uint32_t context_tokens_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Error> refusal_;
   uint64_t submitted_ = 0;
   uint64_t taken_ = 0;
   std::map<uint64_t, Submitted> requests_;
   std::set<uint64_t> cancelled_;
+  EngineCounters counters_;
+  std::deque<std::function<void(CacheReport)>> describe_;
+  std::deque<std::function<void(uint64_t)>> flush_;
 };
 
 }  // namespace weir::test
