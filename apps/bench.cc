@@ -32,15 +32,17 @@ struct Options {
   uint32_t repetitions = 5;
   uint32_t chunk_tokens = 512;
   std::string format = "md";
+  ConfigOverrides overrides;
   std::string isa;
   bool no_warmup = false;
   bool roofline = false;
 };
 
 // Before anything is measured: the memory of each test, by the model's header.
-Result<void> CheckFits(const std::string& path, std::span<const BenchTest> tests) {
+Result<void> CheckFits(const std::string& path, const ConfigOverrides& overrides,
+                       std::span<const BenchTest> tests) {
   const auto file = WEIR_TRY(GgufFile::OpenMetadata(path));
-  const auto keys = WEIR_TRY(ConfigKeys::Create(file));
+  const auto keys = WEIR_TRY(ConfigKeys::Create(file, overrides));
   const KvLayout layout = LayoutOf(WEIR_TRY(ReadKvShape(keys)), KvFormat::kF16);
   for (const BenchTest& test : tests) {
     const auto budget = BudgetFor(
@@ -93,6 +95,7 @@ Result<void> BenchModelAt(const std::string& path, uint32_t thread_count,
   model_options.model = path;
   model_options.threads = thread_count;
   model_options.isa = options.isa;
+  model_options.overrides = options.overrides;
   const auto loaded = WEIR_TRY(LoadModel(model_options));
   const BenchModel description = WEIR_TRY(DescribeModel(*loaded));
   std::optional<MachineLimits> limits;
@@ -115,7 +118,9 @@ Result<void> Run(const Options& options) {
   std::vector<uint32_t> threads = {0};
   if (!options.threads.empty()) threads = WEIR_TRY(ParseNumberList("-t", options.threads));
   const auto report = WEIR_TRY(BenchReport::Create(options.format));
-  for (const std::string& path : options.models) WEIR_TRY(CheckFits(path, tests));
+  for (const std::string& path : options.models) {
+    WEIR_TRY(CheckFits(path, options.overrides, tests));
+  }
   Print(report->Begin());
   for (const std::string& path : options.models) {
     for (const uint32_t thread_count : threads) {
@@ -155,6 +160,7 @@ Command MakeBenchCommand(CLI::App& app) {
       ->option_text("N")
       ->check(CLI::Range(1, 16384));
   app.add_option("-o,--output", options->format, "md, json or jsonl [md]")->option_text("FORMAT");
+  AddWindowOption(app, options->overrides);
   AddIsaOption(app, options->isa);
   app.add_flag("--no-warmup", options->no_warmup, "Skip the run before the first measured one");
   app.add_flag("--roofline", options->roofline,

@@ -49,6 +49,10 @@ Result<BenchModel> DescribeModel(const LoadedModel& loaded) {
   if (label) model.type += fmt::format(" {}", *label);
   const auto type = WEIR_TRY(loaded.file.Unsigned("general.file_type"));
   if (type && !FileTypeName(*type).empty()) model.type += fmt::format(" {}", FileTypeName(*type));
+  const auto& window = loaded.model.config().window;
+  if (window && window->window != loaded.file_window) {
+    model.type += fmt::format(" W={}", window->window);
+  }
   for (const GgufTensor& tensor : loaded.file.tensors()) {
     model.bytes += tensor.bytes.size();
     uint64_t elements = 1;

@@ -49,7 +49,7 @@ class CommandLine : public testing::Test {
  protected:
   CommandLine() { std::filesystem::create_directories(folder_); }
   ~CommandLine() override {
-    for (const char* name : {"WEIR_MODEL", "WEIR_CTX", "WEIR_CONFIG"}) unsetenv(name);
+    for (const char* name : {"WEIR_MODEL", "WEIR_CTX", "WEIR_CONFIG", "WEIR_WINDOW"}) unsetenv(name);
     std::filesystem::remove_all(folder_);
   }
 
@@ -120,6 +120,9 @@ TEST_F(CommandLine, EndsWith2AndOneLineWhenItIsWrong) {
                                              {"plan", model, "--ctx", "4294967295"},
                                              {"plan", model, "--ctx", "99999999999999999999"},
                                              {"plan", model, "--ctx", "many\nlines"},
+                                             {"plan", model, "--window", "0"},
+                                             {"plan", model, "--window", "-3"},
+                                             {"plan", model, "--window", "4097"},
                                              {"plan", model, "--kv-memory", "much"},
                                              {"plan", model, "--config", "/no/such/file"},
                                              {"inspect", folder_}}) {
@@ -173,6 +176,18 @@ TEST_F(CommandLine, PlansTheBytesOfAContext) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("(4194304 bytes)"), HasSubstr("(3276800 bytes)"),
                                  HasSubstr("(25165824 bytes)"), HasSubstr("(6.00x)"),
                                  HasSubstr("1.00 GiB hold 143 such sequences")));
+}
+
+TEST_F(CommandLine, PlansWithAnotherWindow) {
+  const std::string model = WriteGemma();
+  // 5 window layers of at most ceil(128 / 128) + 1 = 2 tiles of 128 KiB.
+  EXPECT_THAT(Weir({"plan", model, "-c", "4096", "--window", "129"}).out,
+              HasSubstr("(1310720 bytes)"));
+  setenv("WEIR_WINDOW", "129", 1);
+  EXPECT_THAT(Weir({"plan", model, "-c", "4096"}).out, HasSubstr("(1310720 bytes)"));
+  const Outcome longer = Weir({"plan", model, "--window", "4097"});
+  EXPECT_EQ(longer.exit_code, 2);
+  EXPECT_THAT(longer.err, HasSubstr("4097 tokens is longer than the model's context of 4096"));
 }
 
 TEST_F(CommandLine, PlansAModelWithoutWindowsInOneFigure) {

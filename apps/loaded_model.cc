@@ -8,6 +8,8 @@
 #include "base/byte_count.h"
 #include "gguf_vocabulary.h"
 #include "machine.h"
+#include "model/fingerprint.h"
+#include "model/kv_shape.h"
 #include "progress_bar.h"
 #include "simd/isa.h"
 
@@ -32,6 +34,11 @@ Result<uint32_t> ChooseContext(const LoadedModel& loaded, const ModelOptions& op
   return options.context_tokens;
 }
 
+Result<uint32_t> WindowOfFile(const GgufFile& file) {
+  const auto keys = WEIR_TRY(ConfigKeys::Create(file));
+  return WEIR_TRY(ReadKvShape(keys)).window.window;
+}
+
 // Pools are allocated at once, and the system would promise more than it has.
 Result<void> CheckMachineHolds(uint64_t kv_bytes) {
   const uint64_t memory_bytes = Machine().MemoryBytes();
@@ -49,12 +56,20 @@ Result<std::unique_ptr<LoadedModel>> LoadModel(const ModelOptions& options) {
   auto threads = std::make_unique<ThreadPool>(ThreadCount(options));
   ProgressBar bar("loading");
   const auto progress = [&](double fraction) { bar.Update(fraction); };
-  Model model = WEIR_TRY(Model::Load(file, *threads, progress));
+  Model model = WEIR_TRY(Model::Load(file, *threads, progress, options.overrides));
+  const uint32_t file_window = WEIR_TRY(WindowOfFile(file));
+  if (const auto& window = model.config().window; window && window->window != file_window) {
+    fmt::print(stderr,
+               "weir: window {} instead of the model's {}: the model was not trained for it, and "
+               "answers may be worse\n",
+               window->window, file_window);
+  }
   return std::unique_ptr<LoadedModel>(
       new LoadedModel{.id = std::filesystem::path(options.model).stem().string(),
                       .threads = std::move(threads),
                       .file = std::move(file),
-                      .model = std::move(model)});
+                      .model = std::move(model),
+                      .file_window = file_window});
 }
 
 Result<Tokenizer> LoadTokenizer(const LoadedModel& loaded) {
@@ -76,7 +91,9 @@ Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& option
   WEIR_TRY(CheckMachineHolds(budget_bytes));
   const uint32_t context =
       options.context_tokens > 0 ? options.context_tokens : loaded.model.config().context_length;
-  const KvBudget budget = WEIR_TRY(SplitBudget(layout, budget_bytes, {.context_tokens = context}));
+  const KvBudget budget = WEIR_TRY(
+      SplitBudget(layout, budget_bytes,
+                  {.context_tokens = context, .window_share = options.kv_window_share}));
   KvMemory memory;
   memory.cache = std::make_unique<KvCache>(layout, budget, chunk_tokens);
   memory.context_tokens = WEIR_TRY(ChooseContext(loaded, options, *memory.cache, budget_bytes));
@@ -100,6 +117,11 @@ Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout, const KvNe
   const uint32_t chunk_tokens =
       std::max(need.chunk_tokens, (need.sequence_count - 1) * kTileTokens);
   return std::make_unique<KvCache>(layout, budget, chunk_tokens);
+}
+
+std::string CacheFingerprint(const LoadedModel& loaded, const ModelOptions& options) {
+  const ModelConfig& config = loaded.model.config();
+  return Fingerprint(loaded.file, config, config.Layout(options.kv_format), ChosenIsa());
 }
 
 std::string DescribeStart(const LoadedModel& loaded, const KvMemory& memory) {

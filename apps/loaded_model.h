@@ -22,6 +22,7 @@ struct LoadedModel {
   std::unique_ptr<ThreadPool> threads;
   GgufFile file;
   Model model;
+  uint32_t file_window = 0;  // W as the file says, whatever the options; 0: no window group
 };
 
 // Maps the file, packs the weights; a progress bar meanwhile.
@@ -56,6 +57,9 @@ struct KvNeed {
 // the cache says, which is more than asked for with several sequences.
 [[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout,
                                                             const KvNeed& need);
+
+// Of the KV that this model computes in these pools; for EngineOptions.
+[[nodiscard]] std::string CacheFingerprint(const LoadedModel& loaded, const ModelOptions& options);
 
 // One line for the start: model, ISA path, threads, context, KV budget by pool.
 [[nodiscard]] std::string DescribeStart(const LoadedModel& loaded, const KvMemory& memory);

@@ -52,14 +52,25 @@ void AddModelOptions(CLI::App& app, ModelOptions& options) {
   app.add_option("-t,--threads", options.threads, "Compute threads [all cores]")
       ->option_text("N")
       ->check(Between(0, kMaxThreads));
+  AddWindowOption(app, options.overrides);
   app.add_option("--kv-memory", options.kv_memory, "Memory for KV, such as 512M or 1.5GiB")
       ->option_text("BYTES");
   app.add_option("--kv-memory-fraction,--kv-cache-free-gpu-mem-fraction",
                  options.kv_memory_fraction, "Or this part of what is free after loading [0.9]")
       ->option_text("F")
       ->check(Between(0.001, 1));
+  app.add_option("--kv-window-share", options.kv_window_share,
+                 "Part of it for kept windows, if a context fits beside [0.5]")
+      ->option_text("F")
+      ->check(Between(0, 1));
   AddKvFormatOption(app, options.kv_format);
   AddIsaOption(app, options.isa);
+}
+
+void AddWindowOption(CLI::App& app, ConfigOverrides& overrides) {
+  app.add_option("--window", overrides.window, "W of the window layers, own token too [the model's]")
+      ->option_text("TOKENS")
+      ->check(Between(1, kMaxContext));
 }
 
 void AddIsaOption(CLI::App& app, std::string& isa) {

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "kv/kv_cache.h"
+#include "model/config_keys.h"
 #include "quant/kv_tile.h"
 
 namespace weir {
@@ -17,14 +19,17 @@ struct ModelOptions {
   uint32_t threads = 0;             // as given; see ThreadCount()
   std::string kv_memory;            // a byte count; empty: by fraction
   double kv_memory_fraction = 0.9;  // of what is free once the weights are loaded
+  double kv_window_share = KvWish{}.window_share;
   KvFormat kv_format = KvFormat::kF16;
+  ConfigOverrides overrides;
   std::string isa;            // empty: the best this CPU has
   std::string chat_template;  // gemma, chatml, transcript, a file; empty: the model's own
 };
 
-// -m -c -t --kv-memory --kv-memory-fraction --kv-format --isa
+// -m -c -t --window --kv-memory --kv-memory-fraction --kv-window-share --kv-format --isa
 void AddModelOptions(CLI::App& app, ModelOptions& options);
-// --isa alone and --kv-format alone, for commands with flags of their own
+// --window, --isa and --kv-format alone, for commands with flags of their own
+void AddWindowOption(CLI::App& app, ConfigOverrides& overrides);
 void AddIsaOption(CLI::App& app, std::string& isa);
 void AddKvFormatOption(CLI::App& app, KvFormat& format);
 // --chat-template, for the commands that render chats

@@ -168,6 +168,7 @@ Command MakePerplexityCommand(CLI::App& app) {
       ->option_text("FILE");
   app.add_option("--save-base", options->save_base, "Save the rows for a later --base")
       ->option_text("FILE");
+  AddWindowOption(app, options->model.overrides);
   AddKvFormatOption(app, options->model.kv_format);
   AddIsaOption(app, options->model.isa);
   return [options] { return Run(*options); };

@@ -10,6 +10,7 @@
 #include "kv_table.h"
 #include "model/kv_plan.h"
 #include "model/kv_shape.h"
+#include "model_options.h"
 
 namespace weir {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 struct Options {
   std::string model;
   uint32_t tokens = 0;
+  ConfigOverrides overrides;
   std::string kv_memory;
 };
 
@@ -55,7 +57,7 @@ Result<void> Run(const Options& options) {
   const uint64_t budget =
       options.kv_memory.empty() ? 0 : WEIR_TRY(ParseByteCount(options.kv_memory));
   const auto file = WEIR_TRY(GgufFile::OpenMetadata(options.model));
-  const auto keys = WEIR_TRY(ConfigKeys::Create(file));
+  const auto keys = WEIR_TRY(ConfigKeys::Create(file, options.overrides));
   const uint32_t tokens = WEIR_TRY(ContextOf(options, keys));
   const KvLayout layout = LayoutOf(WEIR_TRY(ReadKvShape(keys)), KvFormat::kF16);
   const KvPlan plan = PlanKv(layout, tokens);
@@ -78,6 +80,7 @@ Command MakePlanCommand(CLI::App& app) {
       ->required();
   app.add_option("-c,--ctx", options->tokens, "Tokens of one sequence [the model's context]")
       ->option_text("TOKENS");
+  AddWindowOption(app, options->overrides);
   app.add_option("--kv-memory", options->kv_memory, "Say how many sequences this holds")
       ->option_text("BYTES");
   return [options] { return Run(*options); };

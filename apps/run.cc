@@ -31,7 +31,9 @@ Result<void> Run(const Options& options) {
   KvMemory memory = WEIR_TRY(ReserveKv(*loaded, options.model, kChunkTokens));
   if (StderrIsTerminal()) fmt::print(stderr, "{}\n", DescribeStart(*loaded, memory));
   Engine engine(loaded->model, std::move(memory.cache),
-                {.context_tokens = memory.context_tokens, .chunk_tokens = kChunkTokens});
+                {.context_tokens = memory.context_tokens,
+                 .chunk_tokens = kChunkTokens,
+                 .cache_fingerprint = CacheFingerprint(*loaded, options.model)});
 
   GenerationRequest request;
   request.prompt = tokenizer.Encode(options.prompt, SpecialTokens::kAsText, AddBos::kAsModelWants);

@@ -93,7 +93,8 @@ Result<void> Run(const Options& options) {
   Engine engine(loaded->model, std::move(memory.cache),
                 {.context_tokens = memory.context_tokens,
                  .chunk_tokens = options.chunk_tokens,
-                 .queue_capacity = options.queue});
+                 .queue_capacity = options.queue,
+                 .cache_fingerprint = CacheFingerprint(*loaded, options.model)});
   LocalEngine port(engine);
   ServerOptions server_options;
   server_options.address = options.host;

@@ -245,8 +245,8 @@ KvLayout ModelConfig::Layout(KvFormat format) const {
   return layout;
 }
 
-Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
-  const auto keys = WEIR_TRY(ConfigKeys::Create(file));
+Result<ModelConfig> ReadModelConfig(const GgufFile& file, const ConfigOverrides& overrides) {
+  const auto keys = WEIR_TRY(ConfigKeys::Create(file, overrides));
   const Architecture& architecture = *WEIR_TRY(FindArchitecture(keys));
   ModelConfig config;
   config.architecture = keys.architecture();

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "kv/sequence_view.h"
+#include "model/config_keys.h"
 #include "model/gguf.h"
 
 namespace weir {
@@ -76,6 +77,8 @@ struct ModelConfig {
 };
 
 // Fails with kUnsupported for unknown architectures, naming those that are known.
-[[nodiscard]] Result<ModelConfig> ReadModelConfig(const GgufFile& file);
+// Errors of ReadKvShape() too.
+[[nodiscard]] Result<ModelConfig> ReadModelConfig(const GgufFile& file,
+                                                  const ConfigOverrides& overrides = {});
 
 }  // namespace weir

@@ -6,13 +6,13 @@
 
 namespace weir {
 
-Result<ConfigKeys> ConfigKeys::Create(const GgufFile& file) {
+Result<ConfigKeys> ConfigKeys::Create(const GgufFile& file, const ConfigOverrides& overrides) {
   const auto name = WEIR_TRY(file.String("general.architecture"));
   if (!name || name->empty()) {
     return Fail(ErrorCode::kCorrupt,
                 fmt::format("{}: the key 'general.architecture' is missing", file.path()));
   }
-  return ConfigKeys(file, std::string(*name));
+  return ConfigKeys(file, overrides, std::string(*name));
 }
 
 std::string ConfigKeys::FullKey(std::string_view key) const {

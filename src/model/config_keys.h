@@ -25,12 +25,18 @@ inline constexpr uint64_t kMaxHidden = 1 << 20;
 inline constexpr uint64_t kMaxExperts = 4096;
 inline constexpr uint64_t kMaxTokens = 1 << 30;  // contexts, windows and vocabularies
 
+// What the user wants other than the file says.
+struct ConfigOverrides {
+  uint32_t window = 0;  // W of the window group in tokens, own position included; 0: the file's
+};
+
 class ConfigKeys {
  public:
   // Fails when the file does not name its architecture.
-  static Result<ConfigKeys> Create(const GgufFile& file);
+  static Result<ConfigKeys> Create(const GgufFile& file, const ConfigOverrides& overrides = {});
 
   [[nodiscard]] const GgufFile& file() const { return *file_; }
+  [[nodiscard]] const ConfigOverrides& overrides() const { return overrides_; }
   [[nodiscard]] const std::string& architecture() const { return architecture_; }
   [[nodiscard]] std::string FullKey(std::string_view key) const;
   [[nodiscard]] bool Has(std::string_view key) const { return file_->Has(FullKey(key)); }
@@ -52,10 +58,11 @@ class ConfigKeys {
   [[nodiscard]] tl::unexpected<Error> Unsupported(const std::string& message) const;
 
  private:
-  ConfigKeys(const GgufFile& file, std::string architecture)
-      : file_(&file), architecture_(std::move(architecture)) {}
+  ConfigKeys(const GgufFile& file, const ConfigOverrides& overrides, std::string architecture)
+      : file_(&file), overrides_(overrides), architecture_(std::move(architecture)) {}
 
   const GgufFile* file_;
+  ConfigOverrides overrides_;
   std::string architecture_;
 };
 

@@ -59,6 +59,7 @@ struct GgufFile::State {
   std::span<const std::byte> bytes;
   std::string path;
   uint32_t version = 0;
+  uint64_t header_bytes = 0;
   std::vector<Pair> pairs;                                    // in file order
   std::unordered_map<std::string_view, size_t> index_of_key;  // into `pairs`
   std::vector<GgufTensor> tensors;                            // in file order
@@ -104,6 +105,7 @@ Result<void> GgufFile::State::Parse(Parts parts, const GgufFile& file) {
   const auto tensor_count = WEIR_TRY(cursor.Read<uint64_t>("the number of tensors"));
   const auto pair_count = WEIR_TRY(cursor.Read<uint64_t>("the number of keys"));
   WEIR_TRY(ReadPairs(cursor, pair_count));
+  header_bytes = cursor.offset();
   if (parts == Parts::kMetadata) return {};
 
   if (const auto count = WEIR_TRY(file.Unsigned("split.count")).value_or(1); count > 1) {
@@ -119,6 +121,7 @@ Result<void> GgufFile::State::Parse(Parts parts, const GgufFile& file) {
                             alignment, kMinAlignment, kMaxAlignment));
   }
   tensors = WEIR_TRY(ReadGgufTensors(cursor, tensor_count, alignment, bytes));
+  header_bytes = cursor.offset();
   for (size_t i = 0; i < tensors.size(); ++i) index_of_tensor.emplace(tensors[i].name, i);
   return {};
 }
@@ -271,6 +274,9 @@ const GgufTensor* GgufFile::FindTensor(std::string_view name) const {
   return found == state_->index_of_tensor.end() ? nullptr : &state_->tensors[found->second];
 }
 
+std::span<const std::byte> GgufFile::header() const {
+  return state_->bytes.first(state_->header_bytes);
+}
 uint32_t GgufFile::version() const { return state_->version; }
 uint64_t GgufFile::file_bytes() const { return state_->bytes.size(); }
 const std::string& GgufFile::path() const { return state_->path; }

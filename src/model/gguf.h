@@ -82,6 +82,8 @@ class GgufFile {
 
   [[nodiscard]] const std::vector<GgufTensor>& tensors() const;
   [[nodiscard]] const GgufTensor* FindTensor(std::string_view name) const;
+  // Everything before the tensors' data, as it stands in the file: metadata and tensor table.
+  [[nodiscard]] std::span<const std::byte> header() const;
   [[nodiscard]] uint32_t version() const;
   [[nodiscard]] uint64_t file_bytes() const;
   [[nodiscard]] const std::string& path() const;

@@ -143,6 +143,24 @@ Result<std::vector<GroupShape>> ReadLayerShapes(const ConfigKeys& keys, uint32_t
   return shapes;
 }
 
+Result<void> OverrideWindow(const ConfigKeys& keys, KvShape& shape) {
+  const uint32_t window = keys.overrides().window;
+  if (window == 0) return {};
+  if (shape.window.layer_count == 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: no window of {} tokens can be set: every layer sees all positions",
+                            keys.file().path(), window));
+  }
+  const uint32_t context = WEIR_TRY(keys.NeedCount("context_length", kMaxTokens));
+  if (window > context) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: a window of {} tokens is longer than the model's context of {}",
+                            keys.file().path(), window, context));
+  }
+  shape.window.window = window;
+  return {};
+}
+
 }  // namespace
 
 Result<KvShape> ReadKvShape(const ConfigKeys& keys) {
@@ -167,6 +185,7 @@ Result<KvShape> ReadKvShape(const ConfigKeys& keys) {
     }
     out.layers.push_back({of_window ? KvGroupKind::kWindow : KvGroupKind::kFull, index});
   }
+  WEIR_TRY(OverrideWindow(keys, out));
   return out;
 }
 

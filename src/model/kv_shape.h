@@ -33,7 +33,8 @@ struct KvShape {
 };
 
 // kUnsupported, naming two layers, when layers of a group differ in shape: a pool holds tiles of
-// one shape.
+// one shape. kInvalidArgument when the window that overrides the file's has no group to take it, or
+// is longer than the file's context.
 [[nodiscard]] Result<KvShape> ReadKvShape(const ConfigKeys& keys);
 
 [[nodiscard]] KvLayout LayoutOf(const KvShape& shape, KvFormat format);

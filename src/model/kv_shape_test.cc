@@ -12,11 +12,11 @@ namespace {
 using test::GgufBuilder;
 using testing::HasSubstr;
 
-Result<KvShape> Read(const GgufBuilder& builder) {
+Result<KvShape> Read(const GgufBuilder& builder, uint32_t window = 0) {
   static std::vector<std::byte> bytes;  // outlives the file
   bytes = builder.Bytes();
   const auto file = WEIR_TRY(GgufFile::MetadataFromBytes(bytes, "f"));
-  return ReadKvShape(WEIR_TRY(ConfigKeys::Create(file)));
+  return ReadKvShape(WEIR_TRY(ConfigKeys::Create(file, {.window = window})));
 }
 
 // Shape of MiMo-V2.5-Pro as its configuration gives it: 70 layers, of which 10 are full.
@@ -34,6 +34,33 @@ GgufBuilder MimoPro() {
       .U32("mimo2.attention.sliding_window", 128)
       .Array<uint8_t>("mimo2.attention.sliding_window_pattern", GgufBuilder::kBool, pattern);
   return builder;
+}
+
+TEST(ReadKvShape, TakesAnotherWindowThanTheFiles) {
+  GgufBuilder builder = MimoPro();
+  builder.U32("mimo2.context_length", 4096);
+  const KvShape shape = *Read(builder, 300);
+  EXPECT_EQ(shape.window.window, 300U) << "with the own position: not the key's way of counting";
+  EXPECT_EQ(shape.full.window, 0U);
+  EXPECT_EQ(Read(builder, 4096)->window.window, 4096U);
+  const auto longer = Read(builder, 4097);
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(longer.error().message,
+            "f: a window of 4097 tokens is longer than the model's context of 4096");
+}
+
+TEST(ReadKvShape, HasNoOtherWindowForAModelWithout) {
+  GgufBuilder builder;
+  builder.String("general.architecture", "llama")
+      .U32("llama.block_count", 2)
+      .U32("llama.context_length", 4096)
+      .U32("llama.embedding_length", 64)
+      .U32("llama.attention.head_count", 2);
+  const auto shape = Read(builder, 100);
+  ASSERT_FALSE(shape);
+  EXPECT_EQ(shape.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(shape.error().message, HasSubstr("every layer sees all positions"));
 }
 
 TEST(PlanKv, GrowsByOneSeventhForMimoPro) {

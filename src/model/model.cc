@@ -23,8 +23,9 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-Result<Model> Model::Load(const GgufFile& file, ThreadPool& pool, const Progress& progress) {
-  ModelConfig config = WEIR_TRY(ReadModelConfig(file));
+Result<Model> Model::Load(const GgufFile& file, ThreadPool& pool, const Progress& progress,
+                          const ConfigOverrides& overrides) {
+  ModelConfig config = WEIR_TRY(ReadModelConfig(file, overrides));
   ModelWeights weights = WEIR_TRY(LoadWeights(file, config, pool, progress));
   return Model(std::make_unique<State>(std::move(config), std::move(weights), pool));
 }

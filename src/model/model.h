@@ -31,7 +31,8 @@ class Model {
  public:
   using Progress = std::function<void(double fraction)>;
   // Checks shapes against the config, packs the weights and drops the file's pages.
-  static Result<Model> Load(const GgufFile& file, ThreadPool& pool, const Progress& progress);
+  static Result<Model> Load(const GgufFile& file, ThreadPool& pool, const Progress& progress,
+                            const ConfigOverrides& overrides = {});
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -134,6 +136,38 @@ TEST_P(ModelExact, EveryInstructionSetGivesTheSameBits) {
     EXPECT_EQ(FirstDifferentRow(expected, logits, runner.vocab_size()), -1) << NameOf(isa);
   }
   ASSERT_TRUE(ForceIsa(chosen));
+}
+
+// The bytes of a file with another number under a key of type U32.
+std::vector<std::byte> WithNumber(const std::string& path, std::string_view key, uint32_t number) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  std::string needle(sizeof(uint64_t), '\0');  // a key stands behind its length, before its type
+  const uint64_t length = key.size();
+  std::memcpy(needle.data(), &length, sizeof(length));
+  needle += key;
+  const size_t at = text.find(needle);
+  EXPECT_NE(at, std::string::npos);
+  std::memcpy(text.data() + at + needle.size() + sizeof(uint32_t), &number, sizeof(number));
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+TEST(OverriddenWindow, GivesTheLogitsOfAFileThatSaysSo) {
+  const std::string path = GoldenModelPath("gemma3-w48-seed1.gguf");
+  const std::vector<std::byte> patched = WithNumber(path, "gemma3.attention.sliding_window", 131);
+  const GgufFile said = OrStop(GgufFile::FromBytes(patched, "patched"));
+  const GgufFile file = OrStop(GgufFile::Open(path));
+  const auto logits_of = [](const GgufFile& model, const ConfigOverrides& overrides) {
+    ModelRunner runner(model, {}, overrides);
+    const std::vector<uint32_t> chunks = {200, 1, 64};
+    return runner.Logits(RandomTokens(400, 6, runner.vocab_size()), chunks);
+  };
+  const auto expected = logits_of(said, {});
+  const size_t columns = expected.size() / 400;
+  EXPECT_EQ(FirstDifferentRow(expected, logits_of(file, {.window = 131}), columns), -1);
+  EXPECT_EQ(FirstDifferentRow(expected, logits_of(file, {}), columns), 48)
+      << "row 48 is the first that misses a key of a window of 48";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelExact,

@@ -48,9 +48,7 @@ Json CacheJson(const CacheReport& report) {
   for (const PoolReport& pool : report.pools) pools.push_back(PoolJson(pool));
   Json conversations = Json::array();
   for (const ConversationReport& conversation : report.conversations) {
-    conversations.push_back({{"tokens", conversation.tokens},
-                             {"safe", conversation.is_safe},
-                             {"idle_seconds", conversation.idle_seconds}});
+    conversations.push_back({{"tokens", conversation.tokens}});
   }
   return {{"pools", std::move(pools)},
           {"trie", TrieJson(report.trie)},

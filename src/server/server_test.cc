@@ -421,7 +421,7 @@ TEST_F(ServerTest, TheCacheIsShownAsTheEngineDescribesIt) {
   report.trie.tombstones = 2;
   report.trie.resume_points = 3;
   report.trie.resume_points_by_class = {1, 0, 0, 2};
-  report.conversations.push_back({.tokens = 700, .is_safe = true, .idle_seconds = 1.5});
+  report.conversations.push_back({.tokens = 700});
   Client client = Connect();
   client.Get("/v1/cache");
   engine_.DescribeWith(report);
@@ -436,8 +436,7 @@ TEST_F(ServerTest, TheCacheIsShownAsTheEngineDescribesIt) {
   EXPECT_EQ(json["resume_points"],
             nlohmann::json::parse(
                 R"({"total":3,"periodic":1,"superseded":0,"branch":0,"newest":2})"));
-  EXPECT_EQ(json["conversations"],
-            nlohmann::json::parse(R"([{"tokens":700,"safe":true,"idle_seconds":1.5}])"));
+  EXPECT_EQ(json["conversations"], nlohmann::json::parse(R"([{"tokens":700}])"));
 }
 
 TEST_F(ServerTest, AFlushTellsHowMuchWasForgottenAndOthersAreServedMeanwhile) {

@@ -45,7 +45,9 @@ class ModelRunner {
   };
 
   ModelRunner(const std::string& path, const Options& options)
-      : pool_(options.threads), model_(LoadModel(path, pool_)) {
+      : ModelRunner(OrStop(GgufFile::Open(path)), options) {}
+  ModelRunner(const GgufFile& file, const Options& options, const ConfigOverrides& overrides = {})
+      : pool_(options.threads), model_(OrStop(Model::Load(file, pool_, nullptr, overrides))) {
     const KvLayout layout = model_.config().Layout(options.format);
     KvBudget budget;
     budget.full_bytes = options.sequences * layout.FullBytes(options.tokens + 128);
@@ -76,11 +78,6 @@ class ModelRunner {
   }
 
  private:
-  static Model LoadModel(const std::string& path, ThreadPool& pool) {
-    const GgufFile file = OrStop(GgufFile::Open(path));
-    return OrStop(Model::Load(file, pool, nullptr));
-  }
-
   ThreadPool pool_;
   Model model_;
   std::unique_ptr<KvCache> cache_;
