@@ -49,7 +49,8 @@ class CommandLine : public testing::Test {
  protected:
   CommandLine() { std::filesystem::create_directories(folder_); }
   ~CommandLine() override {
-    for (const char* name : {"WEIR_MODEL", "WEIR_CTX", "WEIR_CONFIG", "WEIR_WINDOW"}) unsetenv(name);
+    for (const char* name : {"WEIR_MODEL", "WEIR_CTX", "WEIR_CONFIG", "WEIR_WINDOW"})
+      unsetenv(name);
     std::filesystem::remove_all(folder_);
   }
 

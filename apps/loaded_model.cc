@@ -91,9 +91,8 @@ Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& option
   WEIR_TRY(CheckMachineHolds(budget_bytes));
   const uint32_t context =
       options.context_tokens > 0 ? options.context_tokens : loaded.model.config().context_length;
-  const KvBudget budget = WEIR_TRY(
-      SplitBudget(layout, budget_bytes,
-                  {.context_tokens = context, .window_share = options.kv_window_share}));
+  const KvBudget budget = WEIR_TRY(SplitBudget(
+      layout, budget_bytes, {.context_tokens = context, .window_share = options.kv_window_share}));
   KvMemory memory;
   memory.cache = std::make_unique<KvCache>(layout, budget, chunk_tokens);
   memory.context_tokens = WEIR_TRY(ChooseContext(loaded, options, *memory.cache, budget_bytes));

@@ -68,7 +68,8 @@ void AddModelOptions(CLI::App& app, ModelOptions& options) {
 }
 
 void AddWindowOption(CLI::App& app, ConfigOverrides& overrides) {
-  app.add_option("--window", overrides.window, "W of the window layers, own token too [the model's]")
+  app.add_option("--window", overrides.window,
+                 "W of the window layers, own token too [the model's]")
       ->option_text("TOKENS")
       ->check(Between(1, kMaxContext));
 }

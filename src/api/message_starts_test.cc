@@ -49,8 +49,7 @@ TEST(MessageStarts, AreFoundInTheBuiltInTemplates) {
 }
 
 TEST(MessageStarts, ContentWithoutItsReasoningIsFoundByItsEnd) {
-  const char* source =
-      "{% for m in messages %}<>{{ m.content.split('</think>')[-1] }}{% endfor %}";
+  const char* source = "{% for m in messages %}<>{{ m.content.split('</think>')[-1] }}{% endfor %}";
   const Json messages = {Message("user", "Why?"), Message("assistant", "<think>hm</think>So."),
                          Message("user", "Ah")};
   EXPECT_THAT(StartTexts(source, messages), ElementsAre("Why?", "So.", "Ah"));

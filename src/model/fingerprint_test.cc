@@ -93,7 +93,9 @@ TEST(Fingerprint, ChangesWithEverythingThatCanChangeABit) {
       [](ModelConfig& c) { c.full->rope.position_scale = 0.5F; },
       [](ModelConfig& c) { c.full->rope.dims = 8; },
       [](ModelConfig& c) { c.full->rope.pairing = RopePairing::kInterleaved; },
-      [](ModelConfig& c) { c.full->rope.frequency_divisors = {1, 2}; },
+      [](ModelConfig& c) {
+        c.full->rope.frequency_divisors = {1, 2};
+      },
       [](ModelConfig& c) { c.window->window += 1; },
       [](ModelConfig& c) { c.window->softcap = 50; },
       [](ModelConfig& c) { c.window->rope.base *= 2; },

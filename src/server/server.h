@@ -30,11 +30,11 @@ struct ServerOptions {
   std::string today;     // "29 Nov 2026" for chat templates; empty: the clock's
   std::string version = "0.1.0";
   uint32_t connections_max = 2000;
-  size_t body_bytes_max = size_t{16} << 20;       // one request's body; above: 413
-  size_t body_bytes_total = size_t{256} << 20;    // large bodies of all connections; above: 503
-  size_t unread_bytes_max = size_t{1} << 20;      // answer that a client has not read; above: gone
-  std::chrono::milliseconds head_timeout{60000};  // idle keep-alive, and until a head is whole
-  std::chrono::milliseconds body_timeout{30000};  // without a byte of a body, or of an answer read
+  size_t body_bytes_max = size_t{16} << 20;        // one request's body; above: 413
+  size_t body_bytes_total = size_t{256} << 20;     // large bodies of all connections; above: 503
+  size_t unread_bytes_max = size_t{1} << 20;       // answer that a client has not read; above: gone
+  std::chrono::milliseconds head_timeout{60000};   // idle keep-alive, and until a head is whole
+  std::chrono::milliseconds body_timeout{30000};   // without a byte of a body, or of an answer read
   std::chrono::milliseconds engine_timeout{5000};  // between two steps of the engine
 };
 

@@ -344,12 +344,13 @@ TEST_F(ServerTest, MetricsCountTokensAndOutcomes) {
   client.Post(kCompletions, "{}");
   client.Response();
   client.Get("/metrics");
-  EXPECT_THAT(client.Response(), AllOf(HasSubstr("\nweir_prompt_tokens_total 2\n"),
-                                       HasSubstr("weir_prompt_source_tokens_total{source=\"computed\"} 2\n"),
-                                       HasSubstr("\nweir_generated_tokens_total 3\n"),
-                                       HasSubstr("weir_requests_total{outcome=\"length\"} 1\n"),
-                                       HasSubstr("weir_requests_total{outcome=\"invalid\"} 1\n"),
-                                       HasSubstr("\nweir_next_token_seconds_count 2\n")));
+  EXPECT_THAT(client.Response(),
+              AllOf(HasSubstr("\nweir_prompt_tokens_total 2\n"),
+                    HasSubstr("weir_prompt_source_tokens_total{source=\"computed\"} 2\n"),
+                    HasSubstr("\nweir_generated_tokens_total 3\n"),
+                    HasSubstr("weir_requests_total{outcome=\"length\"} 1\n"),
+                    HasSubstr("weir_requests_total{outcome=\"invalid\"} 1\n"),
+                    HasSubstr("\nweir_next_token_seconds_count 2\n")));
 }
 
 TEST_F(ServerTest, MetricsShowWhatTheCacheSaved) {
@@ -433,9 +434,9 @@ TEST_F(ServerTest, TheCacheIsShownAsTheEngineDescribesIt) {
                                    "tiles_live":1,"bytes":80,"bytes_used":30}])"));
   EXPECT_EQ(json["trie"]["nodes"], 4);
   EXPECT_EQ(json["trie"]["tombstones"], 2);
-  EXPECT_EQ(json["resume_points"],
-            nlohmann::json::parse(
-                R"({"total":3,"periodic":1,"superseded":0,"branch":0,"newest":2})"));
+  EXPECT_EQ(
+      json["resume_points"],
+      nlohmann::json::parse(R"({"total":3,"periodic":1,"superseded":0,"branch":0,"newest":2})"));
   EXPECT_EQ(json["conversations"], nlohmann::json::parse(R"([{"tokens":700}])"));
 }
 

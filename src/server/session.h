@@ -71,7 +71,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // session_cache.cc: questions that the engine answers between two steps.
   boost::asio::awaitable<Reply> AnswerCache(Route route);
-  // What `ask` hands to its callback, on the engine's thread; nothing if that does not come in time.
+  // What `ask` hands to its callback, on the engine's thread; nothing if that does not come in
+  // time.
   template <class T, class Ask>
   boost::asio::awaitable<std::optional<T>> AskEngine(const Ask& ask);
 

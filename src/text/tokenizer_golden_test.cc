@@ -77,8 +77,8 @@ TEST_P(TokenizerGolden, FindsThePlaceOfAnyByteAmongTheTokens) {
     const size_t prefix = pieces.size() - text.size();
     for (size_t at = 1; at < std::min<size_t>(text.size(), 60); ++at) {
       if ((static_cast<uint8_t>(text[at]) & 0xC0U) == 0x80) continue;  // inside a character
-      const auto parts =
-          tokenizer.EncodeParts({{text.substr(0, at), false}, {text.substr(at), false}}, AddBos::kNo);
+      const auto parts = tokenizer.EncodeParts(
+          {{text.substr(0, at), false}, {text.substr(at), false}}, AddBos::kNo);
       ASSERT_EQ(parts.tokens, tokens);
       ASSERT_EQ(parts.tokens_before[0], 0U);
       ASSERT_EQ(parts.tokens_before[1], CountBefore(tokenizer, tokens, at + prefix))

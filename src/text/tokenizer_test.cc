@@ -157,15 +157,16 @@ TEST(Tokenizer, APromptIsOneTextBetweenTheControlTokensOfItsTemplate) {
 }
 
 TEST(Tokenizer, TellsHowManyTokensEndBeforeEachPart) {
-  Llama2Builder builder({"ab", "a", "b", "\xE2\x96\x81", "\xE2\x96\x81"
-                                                        "b"});
+  Llama2Builder builder({"ab", "a", "b", "\xE2\x96\x81",
+                         "\xE2\x96\x81"
+                         "b"});
   const auto before = [&](bool space_prefix, const Prompt& prompt) {
     builder.vocabulary.add_space_prefix = space_prefix;
     return builder.Make().EncodeParts(prompt, AddBos::kAsModelWants).tokens_before;
   };
   // <s> ab </s> a </s> b b b: a token over a border counts as behind it.
-  const Prompt prompt = {
-      {"a", true}, {"b", false}, {"</s>a</s>", true}, {"b", false}, {"b", true}, {"b", false}};
+  const Prompt prompt = {{"a", true},  {"b", false}, {"</s>a</s>", true},
+                         {"b", false}, {"b", true},  {"b", false}};
   EXPECT_THAT(before(false, prompt), ElementsAre(1, 1, 2, 5, 6, 7));
   // With a space before each stretch: <s> _ ab </s> _ a </s> _b b b
   EXPECT_THAT(before(true, prompt), ElementsAre(1, 2, 3, 7, 8, 9));
