@@ -84,7 +84,10 @@ size_t Tokenizer::State::SpelledBytes(TokenId token) const {
   if (vocabulary.kind != TokenizerKind::kSentencePiece) {
     return Piece(token, SpecialTokens::kParse).size();
   }
-  return vocabulary.kinds[id] == TokenKind::kByte ? 1 : vocabulary.texts[id].size();
+  if (vocabulary.kinds[id] == TokenKind::kByte) return 1;
+  const std::string_view text = vocabulary.texts[id];  // some have spaces that are not escaped
+  const auto spaces = static_cast<size_t>(std::count(text.begin(), text.end(), ' '));
+  return text.size() + spaces * (kSpaceSymbol.size() - 1);
 }
 
 // `text` became the tokens from `first_token` on; parts begin at `offsets` of it, ascending.
