@@ -38,8 +38,9 @@ SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
 // False when a copy found no room; `start` then says where that was.
 bool CachedSequence::TryStart(std::span<const TokenId> prompt, SequenceStart& start) {
   trie_.Match(root_.node(), prompt, match_);
-  start = {.position = match_.safe_length,
-           .replay_begin = match_.safe_length,
+  const uint32_t safe = match_.safe_length >= kLeastReused ? match_.safe_length : 0;
+  start = {.position = safe,
+           .replay_begin = safe,
            .full_length = match_.full_length,
            .safe_length = match_.safe_length,
            .veto = match_.veto};

@@ -55,6 +55,9 @@ class CachedSequence {
   CachedSequence(PrefixTrie& trie, KvCache& cache, const ReuseRules& rules,
                  std::string_view name_space);
 
+  // Fewer tokens are not worth the copy of the tile that they lie in.
+  static constexpr uint32_t kLeastReused = 8;
+
   // Once, first. `message_starts`: ascending positions in the prompt. With kNothing the whole
   // prompt is computed, because every position's logits are wanted.
   enum class Reuse : uint8_t { kAll, kNothing };
