@@ -5,10 +5,10 @@
 #include <weir/sequence.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -43,10 +43,11 @@ T Need(kv::Expected<T> value) {
   return *std::move(value);
 }
 
+// Of processor time, which other programs on the machine disturb less; there is one thread.
 double SecondsOf(const auto& work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 struct Spread {
@@ -55,11 +56,15 @@ struct Spread {
   double high = 0;
 };
 
+Spread SpreadOf(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+}
+
 Spread Measure(const auto& seconds_of_one_run) {
   std::vector<double> seconds;
   for (int i = 0; i < kRepeats; ++i) seconds.push_back(seconds_of_one_run());
-  std::ranges::sort(seconds);
-  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+  return SpreadOf(seconds);
 }
 
 std::vector<kv::Layer> Layers() {  // five window layers, then a full one
@@ -240,16 +245,18 @@ int main(int argc, char** argv) {
   std::vector<uint32_t> chunks;  // what the baseline repeats
   Counts counts;
   Converse(engine, cache, texts, &chunks);  // touches the slabs
-  const Spread library = Measure([&] {
-    cache.Flush();
-    return SecondsOf([&] { counts = Converse(engine, cache, texts, nullptr); });
-  });
   Flat flat(bytes / (2 * (kFullLayers + kWindowLayers) * kRowBytes));
-  const Spread copies = Measure([&] {
-    return SecondsOf([&] {
+  std::vector<double> by_library;
+  std::vector<double> by_copies;
+  for (int i = 0; i < kRepeats; ++i) {
+    cache.Flush();
+    by_library.push_back(SecondsOf([&] { counts = Converse(engine, cache, texts, nullptr); }));
+    by_copies.push_back(SecondsOf([&] {
       for (const uint32_t count : chunks) flat.Write(count);
-    });
-  });
+    }));
+  }
+  const Spread library = SpreadOf(by_library);
+  const Spread copies = SpreadOf(by_copies);
 
   const auto written = static_cast<double>(counts.written);
   std::printf(
