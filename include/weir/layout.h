@@ -1,12 +1,10 @@
 // The shape of a model's KV, as far as the library needs to know it: groups of layers and bytes.
 //
-// The library stores rows and never looks into them. A row is what one layer keeps of one token: so
-// many key bytes and so many value bytes, all heads together, in whatever format the engine's
-// kernels read. Rows of one tile and layer lie in two planes of 128 rows each, which the engine may
-// also lay out otherwise (dimension-major keys, say), on two conditions:
-//   - writing a row changes no byte of another one, because others may be reading those;
-//   - a row is final once written. Formats whose scales belong to a whole tile (KIVI and the like),
-//     so that rows are coded when 128 are there, are not supported here.
+// Rows are opaque. A row is what one layer keeps of one token: so many key bytes and so many value
+// bytes, all heads together. Rows of one tile and layer lie in two planes of 128 rows, one after
+// the other or as the engine's kernels like it (dimension-major keys, say), on two conditions:
+// writing a row changes no byte of another, and a row is final once written. So formats whose
+// scales belong to a whole tile (KIVI and the like) are not supported.
 //
 // Pure values.
 #pragma once

@@ -1,17 +1,14 @@
 // Every prefix whose KV is kept: a trie of whole tiles, with tails of 1..127 tokens as leaves.
 //
-// Sequences (sequence.h) fill it and begin from it; the calls here look, hold and free. Full tiles
-// are there or the prefix is not; window tiles are evicted on their own, so a prefix can be known
-// and yet decoding may resume only earlier, at a place whose last W-1 rows are still kept. Such
-// places are kept on purpose (resume points: starts of messages, ends of prompts and answers,
-// places where prompts parted) and, while memory is free, everywhere.
+// Sequences (sequence.h) fill it and begin from it; the calls here look, hold and free. A prefix is
+// there if its full tiles are; its window tiles are evicted on their own, so decoding may resume
+// only where the last W-1 rows are still kept: at resume points (starts of messages, ends of
+// prompts and answers, places where prompts parted) and, while memory is free, everywhere.
 //
-// Which bytes a prefix stands for must depend on nothing but fingerprint, name space and tokens
-// (checked where the library is built without NDEBUG).
-// Hashes only find: tokens are compared.
+// Equal fingerprint, name space and tokens must mean equal bytes (checked where the library is
+// built without NDEBUG). Hashes only find; tokens are compared. Lookups change nothing.
 //
-// Lookups change nothing; pins, eviction and flush are calls of their own. Ownership, threads: as
-// Pools.
+// Ownership, threads: as Pools.
 #pragma once
 
 #include <array>

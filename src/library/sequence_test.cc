@@ -176,6 +176,16 @@ TEST(Sequence, AReplayGivesTheResultsOfAColdRun) {
   EXPECT_EQ(host.cache.Match("a", Tokens(1050)).safe_length, 1049U);
 }
 
+TEST(Sequence, AReplayIsLongEnoughWhereNoRoundingToTilesHelpsIt) {
+  // Position 995 sees rows from 995 - 99 = 896 = 7 * 128 on: the first row of the tile is needed.
+  const ToyModel model = Model();
+  Host host(model);
+  Answer(host, model, Tokens(996));
+  ASSERT_TRUE(host.cache.MakeRoom({.window = 40}));
+  // From the top: window layer 896, full layers nothing, window layer 896 - 99 = 797.
+  EXPECT_THAT(AsVector(Answer(host, model, Tokens(996))), testing::ElementsAre(797, 198, 1));
+}
+
 TEST(Sequence, WithoutLayersNothingIsReplayed) {
   ToyModel model = Model();
   Host host(model);
