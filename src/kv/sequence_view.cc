@@ -22,8 +22,9 @@ KvChunk::~KvChunk() {
 uint32_t KvChunk::begin() const { return state_->token_count(); }
 uint32_t KvChunk::end() const { return state_->chunk_end(); }
 
-RowPlanes KvChunk::RowsOf(KvLayer layer, uint32_t tile) const {
-  return state_->RowsOf(layer, tile);
+void KvChunk::Write(KvLayer layer, uint32_t position, std::span<const float> keys,
+                    std::span<const float> values) {
+  state_->Write(layer, position, keys, values);
 }
 
 TileTable KvChunk::Tiles(KvLayer layer) { return state_->Tiles(layer); }

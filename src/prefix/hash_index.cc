@@ -11,7 +11,7 @@ namespace weir {
 HashIndex::HashIndex(size_t expected_count) : slots_(std::bit_ceil(2 * expected_count + 8)) {}
 
 void HashIndex::Add(const ChainHash& hash, NodeId node) {
-  if (2 * (count_ + 1) > slots_.size()) Grow();
+  if (2 * (count_ + 1) > slots_.count()) Grow();
   Place({TagOf(hash), node});
   ++count_;
 }
@@ -23,9 +23,9 @@ void HashIndex::Place(Slot entry) {
 }
 
 void HashIndex::Grow() {
-  std::vector<Slot> old(2 * slots_.size());
-  old.swap(slots_);
-  for (const Slot& entry : old) {
+  AlignedArray<Slot> old(2 * slots_.count());
+  std::swap(old, slots_);
+  for (const Slot& entry : old.span()) {
     if (entry.node != NodeId()) Place(entry);
   }
 }
@@ -44,7 +44,7 @@ void HashIndex::Remove(const ChainHash& hash, NodeId node) {
 void HashIndex::CloseGap(size_t gap) {
   slots_[gap] = {};
   for (size_t slot = Next(gap); slots_[slot].node != NodeId(); slot = Next(slot)) {
-    const size_t mask = slots_.size() - 1;
+    const size_t mask = slots_.count() - 1;
     const size_t from_home = (slot - HomeOf(slots_[slot].tag)) & mask;
     if (from_home < ((slot - gap) & mask)) continue;  // the gap lies before its home
     slots_[gap] = std::exchange(slots_[slot], {});
@@ -53,7 +53,7 @@ void HashIndex::CloseGap(size_t gap) {
 }
 
 void HashIndex::Clear() {
-  std::ranges::fill(slots_, Slot{});
+  std::ranges::fill(slots_.span(), Slot{});
   count_ = 0;
 }
 

@@ -8,8 +8,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "base/aligned.h"
 #include "prefix/chain_hash.h"
 #include "prefix/node_id.h"
 
@@ -41,13 +41,13 @@ class HashIndex {
   };
 
   static uint32_t TagOf(const ChainHash& hash) { return static_cast<uint32_t>(hash.low); }
-  [[nodiscard]] size_t HomeOf(uint32_t tag) const { return tag & (slots_.size() - 1); }
-  [[nodiscard]] size_t Next(size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+  [[nodiscard]] size_t HomeOf(uint32_t tag) const { return tag & (slots_.count() - 1); }
+  [[nodiscard]] size_t Next(size_t slot) const { return (slot + 1) & (slots_.count() - 1); }
   void Place(Slot entry);
   void Grow();
   void CloseGap(size_t gap);
 
-  std::vector<Slot> slots_;  // a power of two, at most half full
+  AlignedArray<Slot> slots_;  // a power of two, at most half full
   size_t count_ = 0;
 };
 

@@ -329,6 +329,25 @@ TEST_F(Trie, RemovesEveryTailThatANewNodeContinuesAndNoOther) {
   EXPECT_EQ(FullLength("a20 c d9"), 22U);
 }
 
+TEST_F(Trie, AShorterTailOfWhatIsThereIsAPlaceInTheLongerNode) {
+  Make({});
+  const NodeId longer = Insert("a20 b")[0];
+  NodeTiles tiles = kv_->Allocate();
+  EXPECT_EQ(InsertTile(root_.node(), Tokens("a10"), tiles), longer);
+  EXPECT_TRUE(tiles.full.is_exclusive());  // not shared with the trie
+  EXPECT_EQ(trie_->stats().inserted, 1U);
+  EXPECT_TRUE(trie_->AddResumePoint(longer, 10, ResumeClass::kNewest));
+}
+
+TEST_F(Trie, AShorterTailIsAddedWhenTheLongerNodeLostItsWindow) {
+  Make({});
+  const NodeId longer = Insert("a20 b", {0})[0];
+  const NodeId shorter = Insert("a10")[0];
+  EXPECT_NE(shorter, longer);
+  EXPECT_EQ(SafeLength("a10 c"), 10U);
+  EXPECT_EQ(FullLength("a20 b9"), 21U);
+}
+
 // --- Heat and full tiles ------------------------------------------------------------------------
 
 TEST_F(Trie, FullTilesGoLeafFirstFromTheColdestConversation) {
@@ -483,6 +502,36 @@ TEST_F(Trie, AResumePointThatIsThereKeepsTheLaterLeavingClass) {
   EXPECT_EQ(trie_->stats().resume_points, 1U);
 }
 
+TEST_F(Trie, AConversationThatGoesOnSupersedesTheNewestPointsOnItsPathUpToThere) {
+  Make({.window_tiles = 40, .window = 129});
+  const std::vector<NodeId> nodes = Insert("a128 b128");
+  const NodeId other = Insert("a128 x128")[1];
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[0], 50, ResumeClass::kNewest));
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[0], 60, ResumeClass::kBranch));
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[1], 20, ResumeClass::kNewest));
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[1], 30, ResumeClass::kNewest));
+  ASSERT_TRUE(trie_->AddResumePoint(other, 7, ResumeClass::kNewest));
+  trie_->Supersede(nodes[1], 20);
+  EXPECT_EQ(trie_->stats().resume_points_by_class, (std::array<uint64_t, 4>{0, 2, 1, 2}));
+}
+
+TEST_F(Trie, DroppingAWindowDropsThePointsThatNeedItAndNoOther) {
+  Make({.window_tiles = 5, .window = 129, .residual = 0, .owed_tiles = 5});
+  const std::vector<NodeId> nodes = Insert("a128 b128 c128");
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[1], 128, ResumeClass::kNewest));  // needs b
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[2], 5, ResumeClass::kNewest));    // needs b and c
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[2], 128, ResumeClass::kNewest));  // needs c
+  trie_->DropSidecars(nodes[1]);
+  trie_->CheckInvariants();
+  EXPECT_FALSE(trie_->HasWindow(nodes[1]));
+  EXPECT_FALSE(trie_->HasOwed(nodes[1]));
+  EXPECT_TRUE(trie_->HasWindow(nodes[2]));
+  EXPECT_EQ(trie_->stats().resume_points, 1U);
+  EXPECT_EQ(window()->free_count(), 3U);
+  trie_->DropSidecars(nodes[1]);  // nothing left to drop
+  EXPECT_EQ(trie_->stats().nodes, 3U);
+}
+
 TEST_F(Trie, AWindowTileOfALiveSequenceIsPassedOverForOneThatFreesSomething) {
   Make({.window_tiles = 3, .window = 129});
   const std::vector<NodeId> nodes = Insert("a128 b128 c128");
@@ -545,6 +594,15 @@ TEST_F(Trie, OneTokenMoreOrLessDoesNotLoseTheWindow) {
   EXPECT_EQ(SafeLength("a128 b128 c"), 256U);
   EXPECT_EQ(SafeLength("a128 b127"), 254U);
   EXPECT_EQ(SafeLength("a128 b127 c9"), 255U);
+}
+
+TEST_F(Trie, ConversationsAreItsLeavesWarmestFirst) {
+  Make({});
+  const NodeId first = Insert("a128 b128 c40").back();
+  Insert("a128 x9");
+  EXPECT_EQ(trie_->LeafEnds(10), (std::vector<uint32_t>{137, 296}));
+  trie_->Stamp(first);
+  EXPECT_EQ(trie_->LeafEnds(1), std::vector<uint32_t>{296});
 }
 
 // --- Shapes -------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ void Sidecar::AddPoint(NodeId node, uint32_t count, ResumeClass resume_class) {
     return;
   }
   if (needed_(nodes_[node].start + count).count() == 0) return;
-  const ResumePointId id = points_.Add(KeyOf(node, count), resume_class, nodes_[node].start + count);
+  const ResumePointId id =
+      points_.Add(KeyOf(node, count), resume_class, nodes_[node].start + count);
   if (node.value() >= first_of_node_.size()) first_of_node_.resize(size_t{node.value()} + 1);
   places_[id] = {node, count, std::exchange(first_of_node_[node.value()], id)};
   VisitNeeded(node, count, [&](NodeId needed) {

@@ -30,7 +30,7 @@ NodeId PrefixTrie::Insert(NodeId parent, std::span<const TokenId> tokens, NodeTi
   const ChainHash hash = state.hasher.Child(state.nodes[parent].hash, tokens);
   NodeId node = state.FindChild(parent, hash, tokens);
   const bool is_new = node == NodeId();
-  if (is_new) {
+  if (is_new && tokens.size() < kTileTokens) {
     const NodeId continuation = state.FindContinuation(parent, tokens, tiles);
     if (continuation != NodeId()) return continuation;
   }
