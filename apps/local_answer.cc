@@ -20,10 +20,11 @@ double Speed(uint32_t tokens, double seconds) { return seconds > 0 ? tokens / se
 }  // namespace
 
 std::string AnswerTiming::Text() const {
+  const std::string cached = cached_tokens > 0 ? fmt::format(" ({} cached)", cached_tokens) : "";
   return fmt::format(
-      "{} prompt tokens in {:.2f} s ({:.1f} t/s), {} tokens in {:.2f} s ({:.1f} t/s)",
-      prompt_tokens, prompt_seconds, Speed(prompt_tokens, prompt_seconds), answer_tokens,
-      answer_seconds, Speed(answer_tokens, answer_seconds));
+      "{} prompt tokens{} in {:.2f} s ({:.1f} t/s), {} tokens in {:.2f} s ({:.1f} t/s)",
+      prompt_tokens, cached, prompt_seconds, Speed(prompt_tokens - cached_tokens, prompt_seconds),
+      answer_tokens, answer_seconds, Speed(answer_tokens, answer_seconds));
 }
 
 Result<LocalAnswer> AnswerLocally(Engine& engine, GenerationRequest request,
@@ -46,7 +47,9 @@ Result<LocalAnswer> AnswerLocally(Engine& engine, GenerationRequest request,
       break;
     }
     if (const auto* prompt = std::get_if<PromptEvent>(&*event)) {
-      answer.timing.prompt_tokens = prompt->sources.computed;
+      const TokenSources& sources = prompt->sources;
+      answer.timing.prompt_tokens = sources.computed + sources.replayed + sources.device;
+      answer.timing.cached_tokens = sources.device;
       answer.timing.prompt_seconds = Seconds(prompt->started_at, prompt->at);
       prompt_read_at = prompt->at;
     } else if (const auto* token = std::get_if<TokenEvent>(&*event); token && !is_ended_here) {

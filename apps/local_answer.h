@@ -10,11 +10,13 @@ namespace weir {
 
 struct AnswerTiming {
   uint32_t prompt_tokens = 0;
+  uint32_t cached_tokens = 0;  // of these, their KV was there
   uint32_t answer_tokens = 0;
   double prompt_seconds = 0;  // until the prompt was read
   double answer_seconds = 0;  // from then to the last token
 
-  // "12 prompt tokens in 0.05 s (240.0 t/s), 40 tokens in 0.60 s (66.7 t/s)"
+  // "20 prompt tokens (8 cached) in 0.05 s (240.0 t/s), 40 tokens in 0.60 s (66.7 t/s)"; the first
+  // speed is of what was not cached.
   [[nodiscard]] std::string Text() const;
 };
 

@@ -2,7 +2,9 @@
 """Compares the #includes of src/ with the DEPS that each folder's CMakeLists.txt declares.
 
 A folder may include its own headers and those of its DEPS, directly named. Also finds folders that
-the source tree has and src/CMakeLists.txt does not build, and cycles. Exit 1 with one line a breach.
+the source tree has and src/CMakeLists.txt does not build, and cycles. The headers of include/weir/ are
+what outside programs get: at most 8, which include each other and the standard library, and which
+only src/library/ implements. Exit 1 with one line a breach.
 """
 
 import pathlib
@@ -23,8 +25,23 @@ def declared_deps(folder):
     return set(deps[1].split()) if deps else set()
 
 
+def api_breaches():
+    """Headers of include/weir/ that lean on more than the standard library, and their users in src/."""
+    headers = sorted((ROOT / "include").rglob("*.h"))
+    breaches = [] if len(headers) <= 8 else [f"include/weir: {len(headers)} headers, at most 8"]
+    for path in headers:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            include = re.match(r'\s*#\s*include\s+(\S+)', line)
+            if include and not re.fullmatch(r'<[a-z_]+>|"weir/\w+\.h"', include[1]):
+                breaches.append(f"{path.relative_to(ROOT)}:{number}: includes {include[1]}")
+    for path in sorted(SRC.rglob("*")):
+        if path.suffix in (".h", ".cc") and path.parent != SRC / "library" and '"weir/' in path.read_text():
+            breaches.append(f"{path.relative_to(ROOT)}: includes a header of include/weir")
+    return breaches
+
+
 def main():
-    breaches = []
+    breaches = api_breaches()
     folders = sorted(p.name for p in SRC.iterdir() if p.is_dir())
     deps = {}
     for folder in folders:

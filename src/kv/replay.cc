@@ -1,7 +1,6 @@
 #include "kv/replay.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace weir {
 namespace {
@@ -18,8 +17,8 @@ uint32_t OwedBegin(const KvLayout& layout, uint32_t position) {
 uint32_t Begin(std::span<const KvLayer> layers, const KvLayout& layout, uint32_t position,
                uint32_t window_from) {
   uint32_t begin = position;
-  for (const KvLayer layer : std::views::reverse(layers)) {
-    if (layer.group == KvGroupKind::kWindow) {
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    if (layer->group == KvGroupKind::kWindow) {
       begin = std::min(Minus(begin, layout.window->window - 1), window_from);
     } else if (layout.full->codec != nullptr) {
       begin = OwedBegin(layout, begin);

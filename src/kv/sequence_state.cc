@@ -157,26 +157,19 @@ const KvGroup& SequenceState::GroupOf(KvLayer layer) const {
   return layer.group == KvGroupKind::kFull ? *cache_.layout().full : *cache_.layout().window;
 }
 
-void SequenceState::Write(KvLayer layer, uint32_t position, std::span<const float> keys,
-                          std::span<const float> values) {
-  WEIR_DCHECK(open_ && begin_ <= position && position < end_);
-  const KvGroup& group = GroupOf(layer);
-  const uint32_t tile = position / kTileTokens;
-  MutablePlanes planes;
-  KvFormat format = group.format;
-  if (layer.group == KvGroupKind::kWindow) {
-    planes = window_->PlanesOf(layer.index, tile);
-  } else if (owed_) {
-    planes = owed_->PlanesOf(layer.index, tile);
-    format = KvFormat::kF16;
-  } else if (position >= full_written_) {
-    planes = FullPlanes(layer.index, tile);
-  } else {
-    return;  // replayed: the rows are there
-  }
-  const uint32_t slot = position % kTileTokens;
-  WriteKeyRow(format, keys, group.kv_heads, group.k_dim, slot, planes.keys);
-  WriteValueRow(format, values, group.kv_heads, group.v_dim, slot, planes.values);
+// Rows of a full group that is coded per tile go to its owed tiles, and are coded from there.
+RowPlanes SequenceState::RowsOf(KvLayer layer, uint32_t tile) const {
+  const uint32_t first = tile * kTileTokens;
+  WEIR_DCHECK(open_ && first < end_ && begin_ - std::min(begin_, first) < kTileTokens);
+  const bool is_full = layer.group == KvGroupKind::kFull;
+  const uint32_t written = is_full && !owed_ ? full_written_ : 0;
+  const uint32_t end = end_ - first < kTileTokens ? end_ : first + kTileTokens;
+  const uint32_t begin = std::min(std::max({begin_, first, written}), end);
+  if (begin == end) return {.begin = end, .end = end};
+  const MutablePlanes planes = !is_full ? window_->PlanesOf(layer.index, tile)
+                               : owed_  ? owed_->PlanesOf(layer.index, tile)
+                                        : FullPlanes(layer.index, tile);
+  return {planes.keys, planes.values, begin, end};
 }
 
 // Tiles whose row 128 the chunk wrote, unless they were adopted whole.

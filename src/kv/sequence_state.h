@@ -35,6 +35,7 @@ class SequenceState {
   Result<void> Begin(uint32_t tokens, const RetainPlan& retain);
   void Write(KvLayer layer, uint32_t position, std::span<const float> keys,
              std::span<const float> values);
+  [[nodiscard]] RowPlanes RowsOf(KvLayer layer, uint32_t tile) const;
   TileTable Tiles(KvLayer layer);
   void EndLayer(KvLayer layer);
   void Commit();

@@ -22,9 +22,8 @@ KvChunk::~KvChunk() {
 uint32_t KvChunk::begin() const { return state_->token_count(); }
 uint32_t KvChunk::end() const { return state_->chunk_end(); }
 
-void KvChunk::Write(KvLayer layer, uint32_t position, std::span<const float> keys,
-                    std::span<const float> values) {
-  state_->Write(layer, position, keys, values);
+RowPlanes KvChunk::RowsOf(KvLayer layer, uint32_t tile) const {
+  return state_->RowsOf(layer, tile);
 }
 
 TileTable KvChunk::Tiles(KvLayer layer) { return state_->Tiles(layer); }

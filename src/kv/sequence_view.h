@@ -74,6 +74,16 @@ struct TileTable {
   }
 };
 
+// Where the chunk's rows of one tile of a layer go: planes, and positions [begin, end) that are the
+// chunk's to write. Null and empty when the chunk has no row to write there: a replay's full rows
+// are in place.
+struct RowPlanes {
+  std::byte* keys = nullptr;
+  std::byte* values = nullptr;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
 class SequenceState;
 
 // One step of one sequence: positions [begin, end). Movable; dropping it uncommitted gives back
@@ -91,6 +101,11 @@ class KvChunk {
   // Stores one position's rows of a layer. keys [kv_heads, k_dim], values [kv_heads, v_dim].
   void Write(KvLayer layer, uint32_t position, std::span<const float> keys,
              std::span<const float> values);
+
+  // The same for a caller that lays out its rows itself (KvFormat::kOpaque). It changes no byte but
+  // those of the rows it is given. Requires a tile that holds a position of the chunk, and no
+  // format that is coded per tile.
+  [[nodiscard]] RowPlanes RowsOf(KvLayer layer, uint32_t tile) const;
 
   // Every tile that a query of this chunk can see in this layer. Valid until the next call or
   // EndLayer.

@@ -61,16 +61,10 @@ void ForEachPiece(std::span<const float> row, const Use& use) {
 
 }  // namespace
 
-std::string_view NameOf(KvFormat format) { return format == KvFormat::kF16 ? "f16" : "f32"; }
-
-uint64_t PlaneBytes(KvFormat format, uint32_t heads, uint32_t dim) {
-  const uint64_t element_bytes = format == KvFormat::kF16 ? sizeof(uint16_t) : sizeof(float);
-  return uint64_t{heads} * dim * kTileTokens * element_bytes;
-}
-
 void WriteKeyRow(KvFormat format, std::span<const float> row, [[maybe_unused]] uint32_t heads,
                  [[maybe_unused]] uint32_t dim, uint32_t slot, std::byte* plane) {
   WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
+  WEIR_DCHECK(format != KvFormat::kOpaque);
   if (format == KvFormat::kF32) {
     float* column = reinterpret_cast<float*>(plane) + slot;
     for (size_t i = 0; i < row.size(); ++i) column[i * kTileTokens] = row[i];
@@ -85,6 +79,7 @@ void WriteKeyRow(KvFormat format, std::span<const float> row, [[maybe_unused]] u
 void WriteValueRow(KvFormat format, std::span<const float> row, uint32_t heads, uint32_t dim,
                    uint32_t slot, std::byte* plane) {
   WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
+  WEIR_DCHECK(format != KvFormat::kOpaque);
   for (uint32_t head = 0; head < heads; ++head) {
     if (format == KvFormat::kF32) {
       float* out = reinterpret_cast<float*>(plane) + (size_t{head} * kTileTokens + slot) * dim;
@@ -102,6 +97,7 @@ void WriteValueRow(KvFormat format, std::span<const float> row, uint32_t heads, 
 void ReadKeyRow(KvFormat format, const std::byte* plane, [[maybe_unused]] uint32_t heads,
                 [[maybe_unused]] uint32_t dim, uint32_t slot, std::span<float> row) {
   WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
+  WEIR_DCHECK(format != KvFormat::kOpaque);
   if (format == KvFormat::kF32) {
     const float* column = reinterpret_cast<const float*>(plane) + slot;
     for (size_t i = 0; i < row.size(); ++i) row[i] = column[i * kTileTokens];
@@ -114,6 +110,7 @@ void ReadKeyRow(KvFormat format, const std::byte* plane, [[maybe_unused]] uint32
 void ReadValueRow(KvFormat format, const std::byte* plane, uint32_t heads, uint32_t dim,
                   uint32_t slot, std::span<float> row) {
   WEIR_DCHECK(row.size() == size_t{heads} * dim && slot < kTileTokens);
+  WEIR_DCHECK(format != KvFormat::kOpaque);
   for (uint32_t head = 0; head < heads; ++head) {
     if (format == KvFormat::kF32) {
       const float* from =

@@ -4,8 +4,9 @@
 //   K  [kv_head][k_dim][128]   dimension-major: scores of 16 tokens fill one vector
 //   V  [kv_head][128][v_dim]   token-major: outputs of 16 dimensions fill one vector
 // f32 planes: the same without rounding; what tests compare 16 bits with.
-// Conversion f32 -> f16 rounds to nearest even; beyond f16's range becomes +-65504 (counted
-// nowhere: trained models stay far inside). NaN stays NaN.
+// opaque planes: a byte an element, laid out by a caller that knows its own rows (include/weir/);
+// the row functions below refuse them. Conversion f32 -> f16 rounds to nearest even; beyond f16's
+// range becomes +-65504 (counted nowhere: trained models stay far inside). NaN stays NaN.
 //
 // Pure functions, any thread.
 #pragma once
@@ -19,7 +20,7 @@ namespace weir {
 
 inline constexpr uint32_t kTileTokens = 128;
 
-enum class KvFormat : uint8_t { kF16, kF32 };
+enum class KvFormat : uint8_t { kF16, kF32, kOpaque };
 
 [[nodiscard]] std::string_view NameOf(KvFormat format);
 

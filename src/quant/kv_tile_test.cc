@@ -25,6 +25,11 @@ TEST(KvTile, APlaneHolds128PositionsOfTwoBytesAValue) {
   EXPECT_EQ(NameOf(KvFormat::kF16), "f16");
 }
 
+TEST(KvTile, AnOpaquePlaneHoldsABytePerElement) {
+  EXPECT_EQ(PlaneBytes(KvFormat::kOpaque, 1, 576), 73'728U);
+  EXPECT_EQ(NameOf(KvFormat::kOpaque), "opaque");
+}
+
 TEST(KvTile, KeysLieDimensionMajorAndValuesTokenMajor) {
   // 2 heads of 3; small integers n are 0x3C00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600 in f16
   const std::vector<float> row = {1, 2, 3, 4, 5, 6};

@@ -89,6 +89,13 @@ void UseTokenizer(const Tokenizer& tokenizer, std::string_view text) {
     WEIR_CHECK(IsValidUtf8(stream.Finish()));
     WEIR_CHECK(IsValidUtf8(tokenizer.Decode(tokens, special)));
   }
+  if (const size_t half = text.size() / 2; half > 0) {
+    const auto parts = tokenizer.EncodeParts(
+        {{std::string(text.substr(0, half)), true}, {std::string(text.substr(half)), false}},
+        AddBos::kNo);
+    WEIR_CHECK(parts.tokens_before.size() == 2 && parts.tokens_before[0] == 0);
+    WEIR_CHECK(parts.tokens_before[1] <= parts.tokens.size());
+  }
   for (const TokenId token : tokenizer.end_tokens()) {
     WEIR_CHECK(token.value() >= 0 && token.value() < limit);
   }
