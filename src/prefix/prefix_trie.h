@@ -70,9 +70,9 @@ class PrefixPin {
 struct PrefixTrieStats {
   uint64_t nodes = 0;  // tiles and tails
   uint64_t tails = 0;
-  uint64_t tombstones = 0;  // nodes without their window tile
-  uint64_t pinned = 0;      // pins held
-  uint64_t resume_points = 0;
+  uint64_t tombstones = 0;     // nodes without their window tile
+  uint64_t pinned = 0;         // pins held
+  uint64_t resume_points = 0;  // places that need no window (or owed) tile have none
   std::array<uint64_t, kResumeClassCount> resume_points_by_class{};
   uint64_t interior_windows = 0;  // window tiles that no resume point needs
   // Counters since the start.
@@ -81,8 +81,8 @@ struct PrefixTrieStats {
   uint64_t tombstones_healed = 0;
   uint64_t collisions = 0;
   uint64_t evicted_nodes = 0;
-  uint64_t evicted_windows = 0;  // tiles
-  uint64_t evicted_owed = 0;     // tiles
+  uint64_t evicted_windows = 0;  // tiles, besides those that went with nodes
+  uint64_t evicted_owed = 0;     // likewise
 };
 
 class PrefixTrie {
@@ -105,13 +105,13 @@ class PrefixTrie {
 
   [[nodiscard]] PrefixPin Pin(NodeId node);
 
-  // Makes `tokens` (1..128) a child of `parent`, a root or a whole tile, and shares `tiles` with
-  // it. A child with just these tokens may be there already: then it takes what it lacked (a
-  // tombstone is healed), and `tiles` is repointed to the child's, which frees the newcomers where
-  // nobody else refers to them. A tail that a child continues which has all that `tiles` has is not
-  // added: that child is returned, and `count` tokens into it is the place. A tail that the new
-  // node continues, and that could resume nothing the new node cannot, is removed. None (0), and
-  // nothing done, if `parent` was flushed.
+  // Makes `tokens` (1..128) a child of `parent`, a root or a whole tile, and shares `tiles`, which
+  // hold all its rows, with it. A child with just these tokens may be there already: then it takes
+  // what it lacked (a tombstone is healed), and `tiles` is repointed to the child's, which frees
+  // the newcomers where nobody else refers to them. A tail that a child continues which has all
+  // that `tiles` has is not added: that child is returned, and `count` tokens into it is the place.
+  // A tail that the new node continues, and that could resume nothing the new node cannot, is
+  // removed. None (0), and nothing done, if `parent` was flushed.
   NodeId Insert(NodeId parent, std::span<const TokenId> tokens, NodeTiles& tiles);
 
   // Keeps the window and owed tiles that decoding from `count` tokens into `node` needs. False, and
@@ -120,6 +120,9 @@ class PrefixTrie {
   // A conversation goes on from `count` tokens into `node`: the newest points on the path up to
   // there are superseded.
   void Supersede(NodeId node, uint32_t count);
+
+  // Node ids are good while the node is pinned, or until the next call that may remove it: Insert,
+  // MakeRoom, Flush, an unpin.
 
   // Heat. Stamp: a request read or wrote the path to `node`. StampResume: it resumed there; only
   // what the last W tokens before that place need is refreshed.
@@ -130,6 +133,7 @@ class PrefixTrie {
 
   // Evicts until every pool has `need` tiles free, each pool by its own shortfall: full tiles leaf
   // first by heat, window tiles first those of no resume point and then by ResumePoints' order.
+  // Nodes whose full tile a running sequence uses stay like pinned ones: they would free nothing.
   // False if something is still missing; what could be freed is free then too.
   bool MakeRoom(const TileNeed& need);
   // Gives up the window and owed tile of a node, and the resume points that need them.
