@@ -97,6 +97,14 @@ void RecentTiles::KeepInterior(uint32_t spare) {
   }
 }
 
+// Whole tiles that leave, but that another holds as a tail: they cost nothing.
+void RecentTiles::KeepShared() {
+  for (uint32_t i = 0; i < plan_.leaving().count(); ++i) {
+    const uint32_t end = (plan_.leaving().first + i + 1) * kTileTokens;
+    if (end <= end_ && !tiles_[i].is_exclusive()) is_kept_[i] = 1;
+  }
+}
+
 void RecentTiles::AddFresh(uint32_t tile, bool is_live) {
   entries_.push_back({.tile = tile, .ref = pool_.Allocate(), .is_live = is_live});
   WEIR_CHECK(entries_.back().ref);
@@ -129,6 +137,7 @@ void RecentTiles::Open() {
   } else if (keep_interior_) {
     KeepInterior(free - planned_need_);
   }
+  if (keep_interior_) KeepShared();
   ListEntries();
   if (plan_.scratch.count() > 0) scratch_.Reserve(plan_.scratch.count(), scratch_slots_);
 }

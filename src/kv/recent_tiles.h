@@ -61,6 +61,7 @@ class RecentTiles {
   }
   // The tile if it is live or was kept by the last chunk, and fit for others; else empty.
   [[nodiscard]] TileRef Share(uint32_t tile) const;
+  void ReleaseKept() { kept_.clear(); }
   // Refers to `other` instead of the own tile of the same content, if that is owned.
   void Repoint(uint32_t tile, const TileRef& other);
 
@@ -81,6 +82,7 @@ class RecentTiles {
   [[nodiscard]] bool IsPlanned(uint32_t tile) const;
   [[nodiscard]] uint32_t LeavingSlots() const;  // of leaving tiles that may be taken over
   void KeepInterior(uint32_t spare);
+  void KeepShared();
   void AddFresh(uint32_t tile, bool is_live);
   void ListEntries();
   [[nodiscard]] TileId SlotOf(const Entry& entry) const;

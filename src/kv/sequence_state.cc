@@ -256,6 +256,11 @@ NodeTiles SequenceState::TilesAt(uint32_t tile) const {
   return tiles;
 }
 
+void SequenceState::ReleaseKept() {
+  if (window_) window_->ReleaseKept();
+  if (owed_) owed_->ReleaseKept();
+}
+
 bool SequenceState::HasRecentTile(uint32_t tile) const {
   return (window_ && window_->Owns(tile)) || (owed_ && owed_->Owns(tile));
 }

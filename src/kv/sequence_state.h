@@ -42,6 +42,7 @@ class SequenceState {
   void Abandon();
 
   [[nodiscard]] NodeTiles TilesAt(uint32_t tile) const;
+  void ReleaseKept();
   [[nodiscard]] bool HasRecentTile(uint32_t tile) const;
   void Repoint(uint32_t tile, const NodeTiles& tiles);
 

@@ -63,6 +63,8 @@ void SequenceView::Commit(KvChunk&& chunk) {
 
 NodeTiles SequenceView::TilesAt(uint32_t tile) const { return state_->TilesAt(tile); }
 
+void SequenceView::ReleaseKept() { state_->ReleaseKept(); }
+
 bool SequenceView::HasRecentTile(uint32_t tile) const { return state_->HasRecentTile(tile); }
 
 void SequenceView::Repoint(uint32_t tile, const NodeTiles& tiles) { state_->Repoint(tile, tiles); }

@@ -155,6 +155,8 @@ class SequenceView {
   // and owed tile is empty where it is gone, or holds rows that a replay did not make whole. Kept
   // tiles are there until the next BeginChunk.
   [[nodiscard]] NodeTiles TilesAt(uint32_t tile) const;
+  // Lets go of the kept tiles: who wants them has taken them. Only then can the trie free them.
+  void ReleaseKept();
   // True if the view holds the window or owed tile at this place for its own queries.
   [[nodiscard]] bool HasRecentTile(uint32_t tile) const;
   // Refers to these tiles, which have the same content, instead of the own ones of a whole tile.

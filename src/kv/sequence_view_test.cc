@@ -27,8 +27,8 @@ void EndAllLayers(KvChunk& chunk) {
   chunk.EndLayer({KvGroupKind::kWindow, 1});
 }
 
-void Advance(SequenceView& view, uint32_t tokens) {
-  auto chunk = view.BeginChunk(tokens);
+void Advance(SequenceView& view, uint32_t tokens, const RetainPlan& retain = {}) {
+  auto chunk = view.BeginChunk(tokens, retain);
   ASSERT_TRUE(chunk.has_value()) << chunk.error().message;
   EndAllLayers(*chunk);
   view.Commit(std::move(*chunk));
@@ -140,6 +140,31 @@ TEST(SequenceView, ADroppedChunkGivesItsTilesBackAndTheViewGoesOn) {
   EXPECT_EQ(view.token_count(), 150U);
   Advance(view, 500);
   EXPECT_EQ(view.full_tile_count(), 6U);
+}
+
+TEST(SequenceView, KeptTilesGoWhenTheyAreReleased) {
+  KvCache cache(Layout(100), Budget(10, 8), 2048);
+  SequenceView view(cache);
+  Advance(view, 500, {.resume_positions = {}, .keep_interior = true});
+  EXPECT_EQ(view.window_tile_count(), 1U);  // rows 401..499; tiles 0, 1 and 2 are kept
+  EXPECT_EQ(cache.window_pool()->used_count(), 4U);
+  EXPECT_TRUE(view.TilesAt(1).window);
+  view.ReleaseKept();
+  EXPECT_EQ(cache.window_pool()->used_count(), 1U);
+  EXPECT_FALSE(view.TilesAt(1).window);
+}
+
+TEST(SequenceView, ALeavingTileThatAnotherHoldsIsKeptWithoutAFreeSlot) {
+  // window 130    [ tile 0      ][ tile 1      ][ tile 2
+  // tail             ..99
+  // live at 260                 131..........259
+  KvCache cache(Layout(130), Budget(10, 3), 2048);
+  SequenceView view(cache);
+  Advance(view, 100);
+  const NodeTiles tail = view.TilesAt(0);
+  Advance(view, 160, {.resume_positions = {}, .keep_interior = true});
+  EXPECT_EQ(view.window_tile_count(), 2U);
+  EXPECT_EQ(view.TilesAt(0).window.id(), tail.window.id());
 }
 
 TEST(SequenceView, MayBeMovedWhileAChunkIsOpen) {

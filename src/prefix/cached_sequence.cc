@@ -122,20 +122,19 @@ Result<KvChunk> CachedSequence::BeginChunk(uint32_t count) {
 }
 
 void CachedSequence::ReleaseOwnWindows() {
-  NodeId node = cursor_.node();
-  for (uint32_t tile = published_tiles_; tile > 0 && node != root_.node(); --tile) {
-    if (!view_->HasRecentTile(tile - 1)) break;
-    const NodeId parent = trie_.ParentOf(node);
-    trie_.DropSidecars(node);
-    node = parent;
+  const uint32_t tile_count = (token_count() + kTileTokens - 1) / kTileTokens;
+  for (uint32_t tile = tile_count; tile > 0 && view_->HasRecentTile(tile - 1); --tile) {
+    trie_.DropTiles(view_->TilesAt(tile - 1));
   }
 }
 
 void CachedSequence::Commit(KvChunk&& chunk) {
   view_->Commit(std::move(chunk));
-  if (is_detached_) return;
-  PublishWholeTiles();
-  PublishResumePoints();
+  if (!is_detached_) {
+    PublishWholeTiles();
+    PublishResumePoints();
+  }
+  view_->ReleaseKept();
 }
 
 void CachedSequence::PublishWholeTiles() {

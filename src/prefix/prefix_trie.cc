@@ -126,6 +126,14 @@ void PrefixTrie::DropSidecars(NodeId node) {
   for (const NodeId bared : state.bared) state.RemoveWorthless(bared);
 }
 
+void PrefixTrie::DropTiles(const NodeTiles& tiles) {
+  State& state = *state_;
+  state.bared.clear();
+  if (state.window) state.window->DropTile(tiles.window.id(), state.bared);
+  if (state.owed) state.owed->DropTile(tiles.owed.id(), state.bared);
+  for (const NodeId bared : state.bared) state.RemoveWorthless(bared);
+}
+
 void PrefixTrie::StampResume(NodeId node, uint32_t count) {
   if (!state_->nodes[node].is_live()) return;
   state_->ForEachSidecar([&](Sidecar& sidecar) { sidecar.Touch(node, count); });

@@ -138,6 +138,8 @@ class PrefixTrie {
   bool MakeRoom(const TileNeed& need);
   // Gives up the window and owed tile of a node, and the resume points that need them.
   void DropSidecars(NodeId node);
+  // The same of whatever nodes have the window or the owed tile of `tiles`.
+  void DropTiles(const NodeTiles& tiles);
   // Forgets everything: nothing that was inserted so far can be matched again. Returns the number
   // of nodes. Tiles that pins hold are freed with these.
   uint64_t Flush();

@@ -80,9 +80,8 @@ void Sidecar::Forget(NodeId node) {
   tiles_.Drop(node);
 }
 
-void Sidecar::DropTile(NodeId node, std::vector<NodeId>& bared) {
-  const TileId tile = tiles_.TileOf(node);
-  if (tile == TileId()) return;
+void Sidecar::DropTile(TileId tile, std::vector<NodeId>& bared) {
+  if (!tiles_.Keeps(tile)) return;
   std::vector<ResumePointId> needing;
   for (const auto& [id, place] : places_) {
     const bool needs = !VisitNeeded(place.node, place.count,

@@ -49,7 +49,8 @@ class Sidecar {
   void NoteMiss(NodeId node, uint32_t count);
   // The node's tile goes, from other nodes that have it too, and so do the points that need it.
   // Nodes that lose it come to `bared`.
-  void DropTile(NodeId node, std::vector<NodeId>& bared);
+  void DropTile(NodeId node, std::vector<NodeId>& bared) { DropTile(tiles_.TileOf(node), bared); }
+  void DropTile(TileId tile, std::vector<NodeId>& bared);
   // Points of `from` become points of `to`, a sibling that begins with its tokens. Requires that
   // `to` has a tile if `from` has.
   void MovePoints(NodeId from, NodeId to);

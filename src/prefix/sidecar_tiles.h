@@ -23,6 +23,9 @@ class SidecarTiles {
 
   [[nodiscard]] TilePool& pool() const { return pool_; }
   [[nodiscard]] bool Has(NodeId node) const { return TileOf(node) != TileId(); }
+  [[nodiscard]] bool Keeps(TileId tile) const {
+    return static_cast<bool>(kept_[tile.value()].tile);
+  }
   [[nodiscard]] TileId TileOf(NodeId node) const {
     return node.value() < slots_.size() ? slots_[node.value()].tile : TileId();
   }

@@ -16,12 +16,14 @@ struct PrefixKvShape {
   uint32_t window = 200;                            // 0: a model without a window group
   std::optional<uint32_t> residual = std::nullopt;  // set: the full group is coded per tile
   uint32_t owed_tiles = 40;
+  uint32_t max_chunk_tokens = 128;
 };
 
 class PrefixKv {
  public:
   explicit PrefixKv(const PrefixKvShape& shape)
-      : codec_(Codec(shape)), cache_(Layout(shape, codec_), Budget(shape), 128) {}
+      : codec_(Codec(shape)),
+        cache_(Layout(shape, codec_), Budget(shape), shape.max_chunk_tokens) {}
 
   [[nodiscard]] KvCache& cache() { return cache_; }
 

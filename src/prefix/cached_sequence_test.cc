@@ -1,0 +1,58 @@
+#include "prefix/cached_sequence.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/prefix_kv.h"
+
+namespace weir {
+namespace {
+
+using test::PrefixKv;
+
+const ReuseRules kRules{.layers = {{KvGroupKind::kFull, 0}, {KvGroupKind::kWindow, 0}}};
+
+std::vector<TokenId> Tokens(uint32_t count) {
+  std::vector<TokenId> tokens;
+  for (uint32_t i = 0; i < count; ++i) tokens.emplace_back(static_cast<int32_t>(i));
+  return tokens;
+}
+
+// Computes nothing, but does what a step does to tiles.
+void Advance(CachedSequence& sequence, uint32_t count) {
+  auto chunk = sequence.BeginChunk(count);
+  ASSERT_TRUE(chunk.has_value()) << chunk.error().message;
+  for (const KvLayer layer : kRules.layers) {
+    (void)chunk->Tiles(layer);
+    chunk->EndLayer(layer);
+  }
+  sequence.Commit(std::move(*chunk));
+}
+
+TEST(CachedSequence, ReplacesItsWindowThoughTheTrieHoldsItAsATail) {
+  // Two window tiles are all that W = 127 ever needs; a message start makes a tail at 112. From
+  // there to 259 tile 0 leaves, and tiles 1 and 2 enter: rows 133..258.
+  PrefixKv kv({.window_tiles = 2, .window = 127, .max_chunk_tokens = 200});
+  PrefixTrie trie(kv.cache(), {});
+  CachedSequence sequence(trie, kv.cache(), kRules, "");
+  const std::vector<uint32_t> message_starts = {112};
+  sequence.Start(Tokens(259), message_starts);
+  Advance(sequence, 112);
+  Advance(sequence, 147);
+  EXPECT_EQ(sequence.token_count(), 259U);
+}
+
+TEST(CachedSequence, LeavesTilesThatItKeptForOthersToTheTrie) {
+  // W = 300: tiles 4..7 at 900, 5..7 at 1024 (rows 725..1023), 5..8 at 1025. Tile 8 gets the slot
+  // in which tile 4 was kept for others.
+  PrefixKv kv({.window_tiles = 4, .window = 300, .max_chunk_tokens = 900});
+  PrefixTrie trie(kv.cache(), {});
+  CachedSequence sequence(trie, kv.cache(), kRules, "");
+  sequence.Start(Tokens(1100), {});
+  for (const uint32_t count : {900, 124, 1}) Advance(sequence, count);
+  EXPECT_EQ(sequence.token_count(), 1025U);
+}
+
+}  // namespace
+}  // namespace weir
