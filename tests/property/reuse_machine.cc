@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <ranges>
 
 #include "base/check.h"
 
@@ -13,7 +12,6 @@ namespace weir::test {
 namespace {
 
 constexpr size_t kLogLines = 40;
-constexpr size_t kMaxConversations = 12;
 constexpr uint32_t kForever = UINT32_MAX;
 
 uint32_t CommonPrefix(std::span<const TokenId> a, std::span<const TokenId> b) {
@@ -28,19 +26,21 @@ std::string NameSpace(uint32_t index) { return index == 0 ? "first" : "second"; 
 }  // namespace
 
 ReuseMachine::ReuseMachine(ToyModel& model, const MachineOptions& options)
-    : model_(model), options_(options), random_(options.seed) {
-  cache_ = std::make_unique<KvCache>(model.layout(), model.Budget(options.tiles),
-                                     options.max_chunk_tokens);
-  token_limit_ =
-      static_cast<uint32_t>(std::min<uint64_t>(options.max_tokens, cache_->MaxSequenceTokens()));
+    : model_(model),
+      options_(options),
+      random_(options.seed),
+      cache_(std::make_unique<KvCache>(model.layout(), model.Budget(options.tiles),
+                                       options.max_chunk_tokens)),
+      rules_{.layers = model.layers(), .checkpoint_tokens = options.checkpoint_tokens},
+      rules_without_replay_(rules_),
+      token_limit_(static_cast<uint32_t>(
+          std::min<uint64_t>(options.max_tokens, cache_->MaxSequenceTokens()))),
+      conversations_(token_limit_, model.vocab_size(), random_) {
+  rules_without_replay_.allow_replay = false;
   PrefixTrieOptions trie_options{
       .secret = {}, .fingerprint = "toy", .hash_mask = options.hash_mask};
   for (int i = 0; i < 192; ++i) trie_options.secret.push_back(static_cast<std::byte>(random_()));
   trie_ = std::make_unique<PrefixTrie>(*cache_, trie_options);
-  rules_ = {.layers = model.layers(), .checkpoint_tokens = options.checkpoint_tokens};
-  rules_without_replay_ = rules_;
-  rules_without_replay_.allow_replay = false;
-  system_prompt_ = RandomTokens(std::min(200U, token_limit_ / 3), random_(), model.vocab_size());
   PoisonFreeTiles(*cache_);
 }
 
@@ -86,107 +86,18 @@ void ReuseMachine::Event() {
   CheckPools();
 }
 
-// Lengths of all sizes, tile boundaries and their neighbours more often than chance would have it.
-uint32_t ReuseMachine::DrawCount(uint32_t most) {
-  switch (Below(4)) {
-    case 0:
-      return std::min(most, 1 + Below(8));
-    case 1:
-      return std::min(most, 1 + Below(150));
-    case 2:
-      return std::clamp(kTileTokens * (1 + Below(3)) + Below(3) - 1, 1U, most);
-    default:
-      return 1 + Below(most);
-  }
-}
-
-void ReuseMachine::AddTurn(Conversation& conversation, uint32_t most) {
-  WEIR_CHECK(most > 0);
-  const auto begin = static_cast<uint32_t>(conversation.tokens.size());
-  uint32_t count = DrawCount(most);
-  if (OneIn(4)) {  // ends at a tile's end, or one token off
-    const uint32_t end = (begin + count) / kTileTokens * kTileTokens + Below(3);
-    if (end > begin + 1 && end - begin - 1 <= most) count = end - begin - 1;
-  }
-  const auto turn = RandomTokens(count, random_(), model_.vocab_size());
-  if (begin > 0) conversation.message_starts.push_back(begin);
-  conversation.tokens.insert(conversation.tokens.end(), turn.begin(), turn.end());
-}
-
-ReuseMachine::Conversation& ReuseMachine::PickConversation() {
-  if (conversations_.size() < kMaxConversations) {
-    return conversations_.emplace_back();
-  }
-  Conversation& picked = conversations_[Below(kMaxConversations)];
-  picked = {};
-  return picked;
-}
-
-// What the next request of a conversation asks for.
-void ReuseMachine::ChangePrompt(Conversation& conversation) {
-  std::vector<TokenId>& tokens = conversation.tokens;
-  const auto end = static_cast<uint32_t>(tokens.size());
-  const auto cut = [&](uint32_t count) {
-    tokens.resize(count);
-    std::erase_if(conversation.message_starts, [&](uint32_t start) { return start >= count; });
-  };
-  const uint32_t draw = Below(10);
-  if (draw < 4) {
-    Log(fmt::format("append to {} tokens", end));
-    if (end < token_limit_) AddTurn(conversation, token_limit_ - end);
-  } else if (draw < 5) {
-    const uint32_t at = Below(end);
-    Log(fmt::format("replace token {} of {}", at, end));
-    tokens[at] = TokenId((tokens[at].value() + 1) % static_cast<int32_t>(model_.vocab_size()));
-  } else if (draw < 7) {
-    const uint32_t at = 1 + Below(end);
-    Log(fmt::format("edit at {} of {}", at, end));
-    cut(at);
-    if (at < token_limit_) AddTurn(conversation, token_limit_ - at);
-  } else if (draw < 8) {
-    Log(fmt::format("another answer to a prompt of {}", conversation.last_prompt));
-    cut(std::min(end, conversation.last_prompt));
-  } else if (draw < 9) {
-    Log(fmt::format("all {} tokens again", end));
-  } else {
-    const uint32_t count = 1 + Below(end);
-    Log(fmt::format("the first {} of {} tokens", count, end));
-    cut(count);
-  }
-}
-
 void ReuseMachine::StartRequest() {
-  size_t index = 0;
-  if (conversations_.empty() || OneIn(8)) {
-    Conversation& conversation = PickConversation();
-    conversation.name_space = OneIn(4) ? 1 : 0;
-    if (OneIn(2)) conversation.tokens = system_prompt_;
-    AddTurn(conversation, token_limit_ - static_cast<uint32_t>(conversation.tokens.size()));
-    index = static_cast<size_t>(&conversation - conversations_.data());
-    Log(fmt::format("new conversation {} of {} tokens", index, conversation.tokens.size()));
-  } else {
-    index = Below(static_cast<uint32_t>(conversations_.size()));
-    if (OneIn(6)) {  // a branch; the old one may go on later
-      Conversation branch = conversations_[index];
-      if (OneIn(8)) branch.name_space = 1 - branch.name_space;
-      Log(fmt::format("branch from conversation {}", index));
-      Conversation& target = PickConversation();
-      target = std::move(branch);
-      index = static_cast<size_t>(&target - conversations_.data());
-    }
-    ChangePrompt(conversations_[index]);
-  }
-  Conversation& conversation = conversations_[index];
-  conversation.last_prompt = static_cast<uint32_t>(conversation.tokens.size());
-
+  const Conversations::Ask ask = conversations_.Next();
+  Log(ask.what);
+  const Conversation& conversation = conversations_[ask.index];
   const ReuseRules& rules = OneIn(3) ? rules_without_replay_ : rules_;
-  Request request{.conversation = index,
+  Request request{.conversation = ask.index,
                   .name_space = conversation.name_space,
                   .sequence = std::make_unique<CachedSequence>(*trie_, *cache_, rules,
                                                                NameSpace(conversation.name_space)),
-                  .prompt_count = conversation.last_prompt,
+                  .prompt_count = conversation.prompt_count,
                   .decode_left = std::min(OneIn(2) ? Below(5) : Below(41),
-                                          token_limit_ - conversation.last_prompt),
+                                          token_limit_ - conversation.prompt_count),
                   .chunks_left = OneIn(8) ? Below(6) : kForever,
                   .start = {},
                   .logits = {}};
@@ -253,7 +164,7 @@ uint32_t ReuseMachine::NextChunk(Request& request) {
   }
   const auto left = static_cast<uint32_t>(sequence.tokens().size()) - begin;
   const uint32_t most = std::min(left, options_.max_chunk_tokens);
-  return OneIn(3) ? most : std::min(most, DrawCount(options_.max_chunk_tokens));
+  return OneIn(3) ? most : std::min(most, conversations_.DrawCount(options_.max_chunk_tokens));
 }
 
 Result<KvChunk> ReuseMachine::Begin(Request& request) {
@@ -353,13 +264,9 @@ void ReuseMachine::EndRequest(size_t index, End end) {
     if (!request.is_detached && !done.empty()) finished_.push_back(record);
   }
   ran_.push_back(record);
-  Conversation& conversation = conversations_[request.conversation];
-  // The conversation may have been replaced meanwhile, or have another request.
-  if (end == End::kFinished && conversation.tokens.size() == request.prompt_count &&
-      conversation.name_space == request.name_space &&
-      std::ranges::equal(conversation.tokens,
-                         record.tokens | std::views::take(request.prompt_count))) {
-    conversation.tokens = record.tokens;
+  if (end == End::kFinished) {
+    conversations_.TakeAnswer(request.conversation, request.name_space, record.tokens,
+                              request.prompt_count);
   }
   request.sequence.reset();
   PoisonFreeTiles(*cache_);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "prefix/cached_sequence.h"
+#include "property/conversations.h"
 #include "property/toy_model.h"
 
 namespace weir::test {
@@ -61,12 +62,6 @@ class ReuseMachine {
   [[nodiscard]] PrefixTrieStats trie_stats() const { return trie_->stats(); }
 
  private:
-  struct Conversation {
-    uint32_t name_space = 0;
-    std::vector<TokenId> tokens;
-    std::vector<uint32_t> message_starts;
-    uint32_t last_prompt = 0;  // tokens of the newest request's prompt
-  };
   struct Request {
     size_t conversation = 0;
     uint32_t name_space = 0;
@@ -92,10 +87,6 @@ class ReuseMachine {
 
   void Event();
   void StartRequest();
-  Conversation& PickConversation();
-  void ChangePrompt(Conversation& conversation);
-  void AddTurn(Conversation& conversation, uint32_t most);
-  [[nodiscard]] uint32_t DrawCount(uint32_t most);
   void CheckStart(const Request& request, std::span<const TokenId> prompt);
 
   void Advance();
@@ -119,8 +110,7 @@ class ReuseMachine {
   ReuseRules rules_;
   ReuseRules rules_without_replay_;
   uint32_t token_limit_;
-  std::vector<TokenId> system_prompt_;
-  std::vector<Conversation> conversations_;
+  Conversations conversations_;
   std::vector<Request> live_;
   std::vector<Finished> finished_;  // since the last flush
   std::vector<Finished> ran_;       // all that the trie may know of
