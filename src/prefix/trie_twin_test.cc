@@ -13,25 +13,17 @@
 #include "prefix/prefix_trie.h"
 #include "support/prefix_kv.h"
 #include "support/seed.h"
+#include "support/trie_twin_records.h"
 
 namespace weir {
 namespace {
 
-using Text = std::vector<TokenId>;
-
-struct Key {  // of a node
-  size_t root = 0;
-  Text text;  // from position 0
-
-  auto operator<=>(const Key&) const = default;
-  [[nodiscard]] Key Parent() const {
-    return {root, Text(text.begin(), text.end() - static_cast<ptrdiff_t>(OwnCount()))};
-  }
-  [[nodiscard]] size_t OwnCount() const { return (text.size() - 1) % 128 + 1; }
-  [[nodiscard]] std::span<const TokenId> Own() const { return std::span(text).last(OwnCount()); }
-  [[nodiscard]] bool is_root() const { return text.empty(); }
-  [[nodiscard]] bool is_tail() const { return text.size() % 128 != 0; }
-};
+using test::HeldPin;
+using test::Key;
+using test::Member;
+using test::Record;
+using test::Text;
+using test::Tiles;
 
 uint32_t Common(std::span<const TokenId> a, std::span<const TokenId> b) {
   uint32_t count = 0;
@@ -42,23 +34,6 @@ uint32_t Common(std::span<const TokenId> a, std::span<const TokenId> b) {
 bool Begins(std::span<const TokenId> beginning, std::span<const TokenId> text) {
   return beginning.size() < text.size() && Common(beginning, text) == beginning.size();
 }
-
-struct Record {
-  NodeId id;
-  TileId full;
-  TileId window;
-  TileId owed;
-  uint32_t pins = 0;
-};
-using Tiles = std::set<TileId>;
-using Member = TileId Record::*;
-
-struct HeldPin {
-  PrefixPin pin;
-  Key key;
-  Tiles flushed;  // full tiles of its path, once flushed
-  bool is_flushed = false;
-};
 
 class Machine {
  public:
