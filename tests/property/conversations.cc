@@ -20,9 +20,11 @@ void Cut(Conversation& conversation, uint32_t count) {
 
 }  // namespace
 
-Conversations::Conversations(uint32_t token_limit, uint32_t vocab_size, std::mt19937_64& random)
+Conversations::Conversations(uint32_t token_limit, uint32_t vocab_size, uint32_t window,
+                             std::mt19937_64& random)
     : token_limit_(token_limit),
       vocab_size_(vocab_size),
+      window_(window),
       random_(random),
       system_prompt_(RandomTokens(std::min(200U, token_limit / 3), random(), vocab_size)) {}
 
@@ -38,6 +40,15 @@ uint32_t Conversations::DrawCount(uint32_t most) {
     default:
       return 1 + Below(most);
   }
+}
+
+uint32_t Conversations::DrawPosition(uint32_t end) {
+  const uint32_t any = Below(end);
+  if (OneIn(2)) return any;
+  // The last W - 1 positions before it: [edge, position).
+  const uint32_t edge = any / kTileTokens * kTileTokens;
+  const uint32_t position = edge + window_ + Below(3);
+  return position >= 2 && position - 2 < end ? position - 2 : any;
 }
 
 Conversations::Ask Conversations::Next() {
@@ -111,21 +122,21 @@ std::string Conversations::Change(Conversation& conversation) {
     return fmt::format("another answer to {} tokens", conversation.tokens.size());
   }
   if (draw < 9) return fmt::format("all {} tokens again", end);
-  Cut(conversation, 1 + Below(end));
+  Cut(conversation, 1 + DrawPosition(end));
   return fmt::format("the first {} of {} tokens", conversation.tokens.size(), end);
 }
 
 std::string Conversations::ChangeMiddle(Conversation& conversation) {
   const auto end = static_cast<uint32_t>(conversation.tokens.size());
-  const uint32_t at = Below(end);
+  const uint32_t at = DrawPosition(end);
   if (OneIn(3)) {  // the same tokens follow another beginning
     TokenId& token = conversation.tokens[at];
     token = TokenId((token.value() + 1) % static_cast<int32_t>(vocab_size_));
     return fmt::format("token {} of {} replaced", at, end);
   }
-  Cut(conversation, at + 1);
+  Cut(conversation, std::max(at, 1U));
   AddTurn(conversation);
-  return fmt::format("{} of {} tokens and a turn", at + 1, end);
+  return fmt::format("{} of {} tokens and a turn", std::max(at, 1U), end);
 }
 
 }  // namespace weir::test

@@ -23,8 +23,9 @@ struct Conversation {
 
 class Conversations {
  public:
-  // No prompt is longer than `token_limit`.
-  Conversations(uint32_t token_limit, uint32_t vocab_size, std::mt19937_64& random);
+  // No prompt is longer than `token_limit`. `window`: W, 0 for none.
+  Conversations(uint32_t token_limit, uint32_t vocab_size, uint32_t window,
+                std::mt19937_64& random);
 
   struct Ask {
     size_t index = 0;  // of the conversation
@@ -44,6 +45,8 @@ class Conversations {
  private:
   uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
   bool OneIn(uint32_t count) { return Below(count) == 0; }
+  // Below `end`; often where a window begins with a tile, and beside that.
+  uint32_t DrawPosition(uint32_t end);
   size_t NewPlace();
   void AddTurn(Conversation& conversation);
   std::string Change(Conversation& conversation);
@@ -51,6 +54,7 @@ class Conversations {
 
   const uint32_t token_limit_;
   const uint32_t vocab_size_;
+  const uint32_t window_;
   std::mt19937_64& random_;
   std::vector<TokenId> system_prompt_;  // many begin with it
   std::vector<Conversation> all_;

@@ -35,7 +35,8 @@ ReuseMachine::ReuseMachine(ToyModel& model, const MachineOptions& options)
       rules_without_replay_(rules_),
       token_limit_(static_cast<uint32_t>(
           std::min<uint64_t>(options.max_tokens, cache_->MaxSequenceTokens()))),
-      conversations_(token_limit_, model.vocab_size(), random_) {
+      conversations_(token_limit_, model.vocab_size(),
+                     model.layout().window ? model.layout().window->window : 0, random_) {
   rules_without_replay_.allow_replay = false;
   PrefixTrieOptions trie_options{
       .secret = {}, .fingerprint = "toy", .hash_mask = options.hash_mask};
