@@ -12,7 +12,7 @@ CONTEXT = int(os.environ["WEIR_CONTEXT"])
 
 @pytest.fixture(scope="session")
 def http():
-    with httpx.Client(base_url=URL, timeout=120, trust_env=False) as client:
+    with httpx.Client(base_url=URL, timeout=900, trust_env=False) as client:
         yield client
 
 
@@ -23,7 +23,7 @@ def model(http):
 
 @pytest.fixture(scope="session")
 def ai():
-    client = openai.OpenAI(base_url=URL + "/v1", api_key="none", timeout=120, max_retries=0, http_client=httpx.Client(trust_env=False))
+    client = openai.OpenAI(base_url=URL + "/v1", api_key="none", timeout=900, max_retries=0, http_client=httpx.Client(trust_env=False))
     yield client
     client.close()
 
