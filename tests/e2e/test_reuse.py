@@ -13,7 +13,7 @@ import pytest
 
 from conftest import CONTEXT, metric
 
-WINDOW = int(os.environ["WEIR_WINDOW"])  # W of the model; without windows any length
+WINDOW = int(os.environ["WEIR_E2E_WINDOW"])  # W of the model; without windows any length
 BLOCK = 128  # a tile
 LONG = min(3 * WINDOW, CONTEXT - 200)
 LONGEST = min(6000, CONTEXT - 200)
