@@ -138,18 +138,29 @@ def build(scratch):
         sys.exit(f"the build failed:\n{log.read_text(encoding='utf-8')[-3000:]}")
 
 
+def reason(output):
+    if "has other logits" in output:
+        return "other logits"
+    crash = re.search(r"\*\*\*(Exception: \w+|Timeout)", output)
+    if crash:
+        check = re.search(r"check failed: .*", output)
+        return check.group(0) if check else crash.group(1)
+    failure = re.search(r": Failure\n(.+)", output)
+    return failure.group(1) if failure else "failed"
+
+
 def first_failure(scratch, jobs):
-    """Name of the first failing test, or None."""
+    """Name of the first failing test and why, or None."""
     done = subprocess.run(
         ["ctest", "--test-dir", scratch / "build/release", "-R", r"^property\.", "-j", str(jobs),
-         "--stop-on-failure", "--timeout", "300"],
+         "--stop-on-failure", "--output-on-failure", "--timeout", "300"],
         capture_output=True,
         text=True,
     )
     failed = re.search(r"Test +#\d+: (\S+) .*\*\*\*", done.stdout)
     if done.returncode != 0 and failed is None:
         sys.exit(f"ctest ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
-    return failed.group(1) if failed else None
+    return f"{failed.group(1)}: {reason(done.stdout)}" if failed else None
 
 
 def apply(scratch, mutation):

@@ -109,6 +109,8 @@ TEST_P(ExactReuse, LogitsAreThoseOfAColdRun) {
   WEIR_TRACE_SEED();
   const Case test = CaseOf(GetParam());
   SCOPED_TRACE(Describe(test));
+  std::cout << "WEIR_SEED=" << Seed()
+            << std::endl;  // also when a broken invariant stops the program
   const auto model = test.golden.empty()
                          ? std::make_unique<ToyModel>(test.spec, test.codec)
                          : std::make_unique<ToyModel>(GoldenModel{test.golden}, test.codec);
