@@ -1,0 +1,178 @@
+#include "prefix/leaf_order.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace weir {
+namespace {
+
+// Kinds: 0 used once; then two for each number of uses (2, 3, more), after a short or a long pause.
+constexpr uint32_t kPauses = 2;
+constexpr uint32_t kUseCounts = 3;
+constexpr uint64_t kLongPause = 8;  // in uses of the trie
+constexpr std::array kPriors = {0.06, 0.06, 0.06, 0.06, 0.06, 0.06, 0.06};
+static_assert(kPriors.size() == 1 + kPauses * kUseCounts);
+
+uint32_t KindAfter(uint32_t kind, uint64_t pause) {
+  const uint32_t uses = kind == 0 ? 0 : std::min((kind - 1) / kPauses + 1, kUseCounts - 1);
+  return 1 + kPauses * uses + (pause >= kLongPause ? 1 : 0);
+}
+
+constexpr uint64_t kSampleShare = 8;     // one tile in so many is watched
+constexpr uint64_t kLearnInterval = 64;  // in uses of the sample, at least
+constexpr size_t kFewWatched = 4096;
+constexpr size_t kFewGone = 1 << 17;
+
+}  // namespace
+
+LeafOrder::LeafOrder(size_t node_count)
+    : odds_(kPriors),
+      most_watched_(std::max(kFewWatched, node_count / 2)),
+      gone_(std::max(kFewGone, 4 * node_count)) {
+  static_assert(kPriors.size() == kKindCount);
+}
+
+std::optional<uint32_t> LeafOrder::GoneKinds::Find(uint64_t key) const {
+  const uint32_t slot = slots_[IndexOf(key)];
+  if (slot == 0 || (slot & ~kKindMask) != TagOf(key)) return std::nullopt;
+  return (slot & kKindMask) - 1;
+}
+
+// Of a tile that comes back after it went the pause was a long one.
+uint32_t LeafOrder::KindAtUse(const Heat& heat, uint64_t key) const {
+  if (heat.is_known) return KindAfter(heat.kind, now_ - heat.used_at);
+  const std::optional<uint32_t> gone = gone_.Find(key);
+  return gone ? KindAfter(*gone, ~uint64_t{0}) : 0;
+}
+
+LeafOrder::Heat& LeafOrder::HeatOf(NodeId node) {
+  WEIR_CHECK(node != NodeId());
+  if (node.value() >= heat_.size()) heat_.resize(size_t{node.value()} + 1);
+  return heat_[node.value()];
+}
+
+void LeafOrder::Use(NodeId node, uint64_t key) {
+  Heat& heat = HeatOf(node);
+  if (heat.is_known && heat.used_at == now_) return;
+  const bool is_leaf = heat.is_leaf;
+  if (is_leaf) RemoveLeaf(node);
+  heat.kind = static_cast<uint8_t>(KindAtUse(heat, key));
+  heat.is_known = true;
+  heat.used_at = now_;
+  if (key % kSampleShare == 0) Watch(key, heat.kind);
+  if (is_leaf) AddLeaf(node);
+}
+
+void LeafOrder::Refresh(NodeId node) {
+  Heat& heat = HeatOf(node);
+  WEIR_CHECK(heat.is_known);
+  const bool is_leaf = heat.is_leaf;
+  if (is_leaf) RemoveLeaf(node);
+  heat.used_at = now_;
+  if (is_leaf) AddLeaf(node);
+}
+
+void LeafOrder::Forget(NodeId node, uint64_t key) {
+  const Heat& heat = HeatOf(node);
+  WEIR_CHECK(heat.is_known && !heat.is_leaf);
+  gone_.Put(key, heat.kind);
+  HeatOf(node) = {};
+}
+
+void LeafOrder::AddLeaf(NodeId node) {
+  Heat& heat = HeatOf(node);
+  WEIR_CHECK(heat.is_known && !heat.is_leaf);
+  heat.is_leaf = true;
+  leaves_[heat.kind].emplace(heat.used_at, node);
+}
+
+void LeafOrder::RemoveLeaf(NodeId node) {
+  Heat& heat = HeatOf(node);
+  WEIR_CHECK(heat.is_leaf);
+  heat.is_leaf = false;
+  leaves_[heat.kind].erase({heat.used_at, node});
+}
+
+size_t LeafOrder::leaf_count() const {
+  size_t count = 0;
+  for (const Leaves& leaves : leaves_) count += leaves.size();
+  return count;
+}
+
+void LeafOrder::CountWait(Watched& watched) {
+  const uint32_t phase = ReuseOdds::PhaseOf(now_ - watched.used_at);
+  if (phase > watched.phase) odds_.NoteWait(watched.kind, watched.phase + 1, phase + 1);
+  watched.phase = std::max(watched.phase, phase);
+}
+
+// A tile of the sample is used now, and waits for the next use as one of `kind`.
+void LeafOrder::Watch(uint64_t key, uint32_t kind) {
+  ++watched_uses_;
+  LearnSometimes();
+  const auto [found, is_new] = by_key_.try_emplace(key);
+  if (is_new) {
+    found->second = watched_.insert(watched_.end(), {.key = key});
+  } else {
+    Watched& watched = *found->second;
+    CountWait(watched);
+    odds_.NoteUse(watched.kind, watched.phase);
+    watched_.splice(watched_.end(), watched_, found->second);
+  }
+  *found->second = {.key = key, .used_at = now_, .kind = kind, .phase = 0};
+  odds_.NoteWait(kind, 0, 1);
+  while (watched_.size() > most_watched_) {
+    CountWait(watched_.front());
+    by_key_.erase(watched_.front().key);
+    watched_.pop_front();
+  }
+}
+
+// Each watched tile is looked at once for every few uses.
+void LeafOrder::LearnSometimes() {
+  if (watched_uses_ < std::max<uint64_t>(kLearnInterval, watched_.size() / 4)) return;
+  watched_uses_ = 0;
+  for (Watched& watched : watched_) CountWait(watched);
+  odds_.Learn();
+}
+
+LeafOrder::Rank LeafOrder::RankOf(NodeId leaf) const {
+  const Heat& heat = heat_[leaf.value()];
+  const bool is_young = IsYoung(heat.kind, heat.used_at);
+  return {.worth = odds_.Worth(heat.kind, ReuseOdds::PhaseOf(now_ - heat.used_at)),
+          .is_young = is_young,
+          .order = is_young ? ~heat.used_at : heat.used_at,
+          .node = is_young ? ~leaf.value() : leaf.value()};
+}
+
+// The first to go of those that go after `leaf`, none meaning of all. As the worth of a kind has
+// one peak, each set rises from both ends.
+NodeId LeafOrder::After(NodeId leaf) const {
+  NodeId best;
+  Rank best_rank{};
+  const bool is_first = leaf == NodeId();
+  WEIR_CHECK(is_first || (leaf.value() < heat_.size() && heat_[leaf.value()].is_leaf));
+  const Rank floor = is_first ? Rank{} : RankOf(leaf);
+  // Whether `candidate` comes after `leaf`; then it may be the best.
+  const auto offer = [&](NodeId candidate) {
+    const Rank rank = RankOf(candidate);
+    if (!is_first && rank <= floor) return false;
+    if (best == NodeId() || rank < best_rank) {
+      best = candidate;
+      best_rank = rank;
+    }
+    return true;
+  };
+  for (uint32_t kind = 0; kind < kKindCount; ++kind) {
+    const Leaves& leaves = leaves_[kind];
+    for (auto old = leaves.begin(); old != leaves.end(); ++old) {
+      if (IsYoung(kind, old->first) || offer(old->second)) break;
+    }
+    for (auto young = leaves.rbegin(); young != leaves.rend(); ++young) {
+      if (!IsYoung(kind, young->first) || offer(young->second)) break;
+    }
+  }
+  return best;
+}
+
+}  // namespace weir

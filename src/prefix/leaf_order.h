@@ -1,0 +1,115 @@
+// Which conversation's last full tile leaves first.
+//
+// Only leaves of the trie may go; a parent becomes one when its last child went. Leaves go by the
+// rate at which tiles like them are used again (ReuseOdds): used as often, after as long a pause,
+// and unused for as long. That is learned on a sample of tiles, by key,
+// whether they are still kept or not. Before it is learned the order is that of last use. Where
+// conversations come back later than the memory reaches, last use would keep none of them until
+// then; this order keeps some, and gives up those that just paused.
+//
+// Time goes by in uses of the trie: all tiles that a request reads or writes are used at one
+// moment. Deterministic. Ownership: plain values. Threads: one caller. Leaves are kept sorted:
+// O(log n) for one that comes or goes, O(1) on average for a use.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "prefix/node_id.h"
+#include "prefix/reuse_odds.h"
+
+namespace weir {
+
+class LeafOrder {
+ public:
+  // `node_count`: about how many nodes there will be. Sets what is remembered of others: about 32
+  // bytes for each, and 0.5 MB.
+  explicit LeafOrder(size_t node_count);
+
+  // A new moment.
+  void Tick() { ++now_; }
+  // `key`, a good hash, names what the node holds, also after it went. A node that was not used
+  // before is new, or was forgotten.
+  void Use(NodeId node, uint64_t key);
+  // As if it had been used now, but nobody came back for it.
+  void Refresh(NodeId node);
+  void Forget(NodeId node, uint64_t key);  // it went; it must not be a leaf any more
+
+  // Requires the node to have been used.
+  void AddLeaf(NodeId node);
+  void RemoveLeaf(NodeId node);
+
+  // The leaf to go first, none (0) without leaves. Next: the one after it.
+  [[nodiscard]] NodeId Coldest() const { return After(NodeId()); }
+  [[nodiscard]] NodeId NextColdest(NodeId leaf) const { return After(leaf); }
+  [[nodiscard]] size_t leaf_count() const;
+
+ private:
+  static constexpr uint32_t kKindCount = 7;
+  struct Heat {
+    uint64_t used_at = 0;
+    uint8_t kind = 0;
+    bool is_known = false;
+    bool is_leaf = false;
+  };
+  struct Watched {  // a tile of the sample since its last use
+    uint64_t key = 0;
+    uint64_t used_at = 0;
+    uint32_t kind = 0;
+    uint32_t phase = 0;
+  };
+  struct Rank {  // smaller goes first; along each set it rises from both ends
+    double worth;
+    bool is_young;
+    uint64_t order;
+    uint32_t node;
+    auto operator<=>(const Rank&) const = default;
+  };
+  using Leaves = std::set<std::pair<uint64_t, NodeId>>;  // last use, node
+
+  // The kind that a tile had when it went. Direct-mapped: a newer one takes the place of an older.
+  class GoneKinds {
+   public:
+    explicit GoneKinds(size_t slot_count) : slots_(slot_count) {}
+    void Put(uint64_t key, uint32_t kind) { SlotOf(key) = TagOf(key) | (kind + 1); }
+    [[nodiscard]] std::optional<uint32_t> Find(uint64_t key) const;
+
+   private:
+    static constexpr uint32_t kKindMask = 7;
+    [[nodiscard]] static uint32_t TagOf(uint64_t key) {
+      return static_cast<uint32_t>(key) & ~kKindMask;
+    }
+    [[nodiscard]] size_t IndexOf(uint64_t key) const { return (key >> 32) % slots_.size(); }
+    uint32_t& SlotOf(uint64_t key) { return slots_[IndexOf(key)]; }
+    std::vector<uint32_t> slots_;  // 29 bits of the key, kind + 1; 0: empty
+  };
+
+  [[nodiscard]] Heat& HeatOf(NodeId node);
+  [[nodiscard]] uint32_t KindAtUse(const Heat& heat, uint64_t key) const;
+  void Watch(uint64_t key, uint32_t kind);
+  void CountWait(Watched& watched);
+  void LearnSometimes();
+  [[nodiscard]] bool IsYoung(uint32_t kind, uint64_t used_at) const {
+    return ReuseOdds::PhaseOf(now_ - used_at) < odds_.PeakOf(kind);
+  }
+  [[nodiscard]] Rank RankOf(NodeId leaf) const;
+  [[nodiscard]] NodeId After(NodeId leaf) const;
+
+  std::vector<Heat> heat_;  // by node
+  std::array<Leaves, kKindCount> leaves_;
+  ReuseOdds odds_;
+  std::list<Watched> watched_;  // longest unused first
+  std::unordered_map<uint64_t, std::list<Watched>::iterator> by_key_;
+  size_t most_watched_;
+  GoneKinds gone_;
+  uint64_t now_ = 0;
+  uint64_t watched_uses_ = 0;  // since the last Learn
+};
+
+}  // namespace weir
