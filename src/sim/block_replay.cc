@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "sim/leaf_order.h"
+#include "prefix/leaf_order.h"
 
 namespace weir {
 namespace {
