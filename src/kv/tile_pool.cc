@@ -50,6 +50,7 @@ TileRef TilePool::Allocate() {
   const TileId id = free_.back();
   free_.pop_back();
   reference_counts_[id.value()] = 1;
+  peak_count_ = std::max(peak_count_, used_count());
   return {this, id};
 }
 

@@ -58,6 +58,8 @@ class TilePool {
   }
   [[nodiscard]] uint32_t free_count() const { return static_cast<uint32_t>(free_.size()); }
   [[nodiscard]] uint32_t used_count() const { return tile_count() - free_count(); }
+  // Most slots that were in use at one time: those beyond it were never given out.
+  [[nodiscard]] uint32_t peak_count() const { return peak_count_; }
   [[nodiscard]] uint64_t bytes() const { return uint64_t{tile_count()} * group_.tile_bytes(); }
   [[nodiscard]] uint32_t reference_count(TileId id) const { return reference_counts_[id.value()]; }
 
@@ -73,7 +75,8 @@ class TilePool {
   KvGroup group_;
   AlignedBytes slab_;                       // slot s at (s - 1) * tile_bytes
   std::vector<uint32_t> reference_counts_;  // by slot; [0] unused
-  std::vector<TileId> free_;                // stack
+  std::vector<TileId> free_;                // stack; slots never used lie below, lowest on top
+  uint32_t peak_count_ = 0;
 };
 
 }  // namespace weir

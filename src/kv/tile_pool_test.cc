@@ -43,6 +43,22 @@ TEST(TilePool, FreesATileWithItsLastReference) {
   EXPECT_EQ(first.id(), TileId());
 }
 
+TEST(TilePool, GivesOutAFreshSlotOnlyWhenAllUsedOnesAreTaken) {
+  TilePool pool(kGroup, 4 * 6144);
+  EXPECT_EQ(pool.peak_count(), 0U);
+  std::vector<TileRef> refs;
+  for (int i = 0; i < 2; ++i) refs.push_back(pool.Allocate());
+  refs.clear();
+  for (int i = 0; i < 2; ++i) refs.push_back(pool.Allocate());
+  EXPECT_EQ(pool.peak_count(), 2U);
+  refs.erase(refs.begin());
+  refs.push_back(pool.Allocate());
+  EXPECT_EQ(pool.peak_count(), 2U);
+  refs.push_back(pool.Allocate());
+  EXPECT_EQ(refs.back().id(), TileId(3));
+  EXPECT_EQ(pool.peak_count(), 3U);
+}
+
 TEST(TilePool, MovingAReferenceOntoAnotherFreesTheOverwrittenTileAtOnce) {
   TilePool pool(kGroup, 2 * 6144);
   TileRef a = pool.Allocate();

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kLogLines = 40;
 constexpr uint32_t kForever = UINT32_MAX;
+constexpr uint64_t kManyEvents = 1'000;
 
 uint32_t CommonPrefix(std::span<const TokenId> a, std::span<const TokenId> b) {
   const auto [end, other] = std::ranges::mismatch(a, b);
@@ -57,6 +58,7 @@ void ReuseMachine::Run(uint64_t events) {
     // Requests in hand go on more often than new things happen, or none would ever end.
     if (live_.empty() || OneIn(6)) {
       Event();
+      TellProgress(events);
     } else {
       Advance();
     }
@@ -69,11 +71,22 @@ void ReuseMachine::Run(uint64_t events) {
   }
 }
 
+// Ten lines in all.
+void ReuseMachine::TellProgress(uint64_t events) {
+  const uint64_t part = events / 10;
+  if (events < kManyEvents || counts_.events == told_ || counts_.events % part != 0) return;
+  told_ = counts_.events;
+  std::cout << fmt::format("{}: {} of {} events, {} requests, {} resumed, {} replayed\n",
+                           options_.name, counts_.events, events, counts_.requests, counts_.resumed,
+                           counts_.replayed)
+            << std::flush;
+}
+
 void ReuseMachine::Event() {
   const uint32_t draw = Below(100);
   if (draw >= 12 && live_.size() == options_.max_live) return;  // nobody comes
   ++counts_.events;
-  if (draw < 2) {
+  if (draw < 2 || MustFlush()) {
     Flush();
   } else if (draw < 8) {
     EvictSome();
@@ -319,6 +332,15 @@ void ReuseMachine::EvictSome() {
                           is_free(cache_->window_pool(), need.window) &&
                           is_free(cache_->owed_pool(), need.owed));
   EXPECT_TRUE(has_room || !live_.empty()) << "nothing is in use, yet there is no room";
+}
+
+// Generous memory is not without end; what a few requests more may take is far less.
+bool ReuseMachine::MustFlush() const {
+  const auto is_short = [](const TilePool* pool) {
+    return pool != nullptr && pool->free_count() < pool->tile_count() / 4;
+  };
+  return options_.is_generous && (is_short(cache_->full_pool()) ||
+                                  is_short(cache_->window_pool()) || is_short(cache_->owed_pool()));
 }
 
 void ReuseMachine::CheckPools() {

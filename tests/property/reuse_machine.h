@@ -37,6 +37,7 @@ struct MachineOptions {
   uint32_t checkpoint_tokens = 0;
   uint64_t hash_mask = ~uint64_t{0};
   uint64_t seed = 1;
+  std::string name;  // in lines that tell how far a long run is
 };
 
 class ReuseMachine {
@@ -85,6 +86,7 @@ class ReuseMachine {
   bool OneIn(uint32_t count) { return Below(count) == 0; }
   void Log(std::string line);
 
+  void TellProgress(uint64_t events);
   void Event();
   void StartRequest();
   void CheckStart(const Request& request, std::span<const TokenId> prompt);
@@ -100,6 +102,7 @@ class ReuseMachine {
 
   void Flush();
   void EvictSome();
+  [[nodiscard]] bool MustFlush() const;
   void CheckPools();
 
   ToyModel& model_;
@@ -116,6 +119,7 @@ class ReuseMachine {
   std::vector<Finished> ran_;       // all that the trie may know of
   std::deque<std::string> log_;
   Counts counts_;
+  uint64_t told_ = 0;  // events when progress was told last
 };
 
 }  // namespace weir::test

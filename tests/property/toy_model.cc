@@ -25,10 +25,16 @@ Model LoadGolden(const std::string& name, ThreadPool& pool) {
 }
 
 void Poison(TilePool& pool) {
-  std::vector<TileRef> all;
-  while (TileRef tile = pool.Allocate()) {
+  if (pool.peak_count() == 0) {
+    if (pool.tile_count() > 0) std::memset(pool.KeyPlane(TileId(1), 0), 0xFF, pool.bytes());
+    return;
+  }
+  // Slots beyond the peak are as the first call left them.
+  std::vector<TileRef> used_before;
+  while (pool.used_count() < pool.peak_count()) {
+    TileRef tile = pool.Allocate();
     std::memset(pool.KeyPlane(tile.id(), 0), 0xFF, pool.group().tile_bytes());
-    all.push_back(std::move(tile));
+    used_before.push_back(std::move(tile));
   }
 }
 

@@ -59,7 +59,7 @@ class ToyModel {
 };
 
 // Overwrites every slot that nobody refers to, and the scratch, with NaN: no result may see them.
-// Requires no open chunk.
+// Requires no open chunk, and a first call before any slot is used.
 void PoisonFreeTiles(KvCache& cache);
 
 // The first row that differs, or -1.
