@@ -9,8 +9,11 @@
 namespace weir {
 namespace {
 
-// Most tiles that hold rows of a chunk of `tokens`, wherever it begins.
-uint32_t MaxTilesTouched(uint32_t tokens) { return (tokens + kTileTokens - 2) / kTileTokens + 1; }
+// Most tiles that hold rows of chunks of `tokens` together, wherever they begin: each further
+// sequence's begins and ends inside a tile.
+uint32_t MaxTilesTouched(uint32_t tokens, uint32_t sequences) {
+  return (tokens + kTileTokens - 2) / kTileTokens + 1 + 2 * (sequences - 1);
+}
 
 }  // namespace
 
@@ -26,32 +29,35 @@ Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes, const
   }
   if (!layout.window) return KvBudget{.full_bytes = total_bytes};
   if (!layout.full) return KvBudget{.window_bytes = total_bytes};
-  const uint64_t live = uint64_t{std::max(wish.sequences, 1U)} * layout.window->max_window_tiles();
+  const uint64_t live = layout.window->max_window_tiles();
   const auto share_bytes = static_cast<uint64_t>(static_cast<double>(total_bytes) *
                                                  std::clamp(wish.window_share, 0.0, 1.0));
   const uint64_t context_bytes = std::min(total_bytes, layout.FullBytes(wish.context_tokens));
-  const uint64_t kept = std::min(share_bytes, total_bytes - context_bytes) / window_tile;
+  const uint64_t wished = std::max(share_bytes, wish.sequences * live * window_tile);
+  const uint64_t kept = std::min(wished, total_bytes - context_bytes) / window_tile;
   const uint64_t tiles = std::min(std::max(live, kept), total_bytes / (full_tile + window_tile));
   return KvBudget{.full_bytes = total_bytes - tiles * window_tile,
                   .window_bytes = tiles * window_tile};
 }
 
-KvCache::KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_chunk_tokens)
-    : layout_(layout), max_chunk_tokens_(max_chunk_tokens) {
-  WEIR_CHECK(max_chunk_tokens > 0);
+KvCache::KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_chunk_tokens,
+                 uint32_t max_sequences)
+    : layout_(layout), max_chunk_tokens_(max_chunk_tokens), max_sequences_(max_sequences) {
+  WEIR_CHECK(max_chunk_tokens > 0 && max_sequences > 0);
   if (layout.full) full_ = std::make_unique<TilePool>(*layout.full, budget.full_bytes);
   if (layout.full && layout.full->codec != nullptr) {
     KvGroup rows = *layout.full;
     rows.format = KvFormat::kF16;
     rows.codec = nullptr;
     owed_ = std::make_unique<TilePool>(rows, budget.owed_bytes);
-    owed_scratch_ = std::make_unique<LayerScratch>(rows, MaxTilesTouched(max_chunk_tokens));
+    owed_scratch_ =
+        std::make_unique<LayerScratch>(rows, MaxTilesTouched(max_chunk_tokens, max_sequences));
   }
   if (!layout.window) return;
   WEIR_CHECK(layout.window->window > 0);
   window_ = std::make_unique<TilePool>(*layout.window, budget.window_bytes);
-  window_scratch_ =
-      std::make_unique<LayerScratch>(*layout.window, MaxTilesTouched(max_chunk_tokens));
+  window_scratch_ = std::make_unique<LayerScratch>(
+      *layout.window, MaxTilesTouched(max_chunk_tokens, max_sequences));
 }
 
 uint64_t KvCache::scratch_bytes() const {

@@ -21,26 +21,29 @@ struct KvBudget {
 
 // What the split should make room for.
 struct KvWish {
-  uint32_t sequences = 1;       // live at once: their windows come first
-  uint64_t context_tokens = 0;  // that one sequence should be able to hold; before kept windows
+  uint32_t sequences = 1;       // live at once, if their windows leave room for a context
+  uint64_t context_tokens = 0;  // that one sequence should be able to hold
   double window_share = 0.5;    // of the bytes, for windows that are kept for returning prompts
 };
 
-// Splits `total_bytes`: the window pool gets what the live sequences need, and more up to its share
-// as long as the full pool still holds a context; the full pool the rest, but never fewer tiles
-// than the window pool: a budget too small for whole windows serves short sequences. Fails with the
-// numbers if not even one tile of each group fits.
+// Splits `total_bytes`: the window pool gets what a live sequence needs, and what the others need
+// or up to its share as long as the full pool still holds a context; the full pool the rest, but
+// never fewer tiles than the window pool: a budget too small for whole windows serves short
+// sequences. Fails with the numbers if not even one tile of each group fits.
 [[nodiscard]] Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes,
                                            const KvWish& wish);
 
 class KvCache {
  public:
-  // `max_chunk_tokens` sizes the one-layer scratch of window rows (outside the budget, counted by
-  // scratch_bytes()): one chunk of so many tokens can be open at a time, or smaller ones instead.
-  KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_chunk_tokens);
+  // `max_chunk_tokens` and `max_sequences` size the one-layer scratch of window rows (outside the
+  // budget, counted by scratch_bytes()): so many sequences may have a chunk open at a time, of so
+  // many tokens together besides a decode row each.
+  KvCache(const KvLayout& layout, const KvBudget& budget, uint32_t max_chunk_tokens,
+          uint32_t max_sequences = 1);
 
   [[nodiscard]] const KvLayout& layout() const { return layout_; }
   [[nodiscard]] uint32_t max_chunk_tokens() const { return max_chunk_tokens_; }
+  [[nodiscard]] uint32_t max_sequences() const { return max_sequences_; }
   // Null without such a group.
   [[nodiscard]] TilePool* full_pool() const { return full_.get(); }
   [[nodiscard]] TilePool* window_pool() const { return window_.get(); }
@@ -56,6 +59,7 @@ class KvCache {
  private:
   KvLayout layout_;
   uint32_t max_chunk_tokens_;
+  uint32_t max_sequences_;
   std::unique_ptr<TilePool> full_;
   std::unique_ptr<TilePool> window_;
   std::unique_ptr<TilePool> owed_;

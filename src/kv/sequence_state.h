@@ -29,6 +29,8 @@ class SequenceState {
   [[nodiscard]] uint32_t window_tile_count() const { return window_ ? window_->tile_count() : 0; }
   [[nodiscard]] uint32_t owed_tile_count() const { return owed_ ? owed_->tile_count() : 0; }
 
+  [[nodiscard]] TileId FullTile(uint32_t index) const { return full_[index].id(); }
+
   [[nodiscard]] TileNeed AdoptNeed(uint32_t position) const;
   Result<void> Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay);
   [[nodiscard]] TileNeed NeedFor(uint32_t tokens, const RetainPlan& retain);

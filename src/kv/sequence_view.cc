@@ -41,6 +41,8 @@ uint32_t SequenceView::window_tile_count() const { return state_->window_tile_co
 
 uint32_t SequenceView::owed_tile_count() const { return state_->owed_tile_count(); }
 
+TileId SequenceView::FullTile(uint32_t index) const { return state_->FullTile(index); }
+
 TileNeed SequenceView::AdoptNeed(uint32_t position) const { return state_->AdoptNeed(position); }
 
 Result<void> SequenceView::Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay) {

@@ -131,6 +131,7 @@ class SequenceView {
   [[nodiscard]] uint32_t full_tile_count() const;    // owned, an open chunk's included
   [[nodiscard]] uint32_t window_tile_count() const;  // likewise
   [[nodiscard]] uint32_t owed_tile_count() const;    // likewise
+  [[nodiscard]] TileId FullTile(uint32_t index) const;
 
   // Starts an empty view with another sequence's tiles: n = prefix.position, or with `replay` n =
   // replay->begin: then the chunks up to prefix.position rebuild window and owed rows, read the
