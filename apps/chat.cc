@@ -156,6 +156,7 @@ Result<void> Run(const Options& options) {
   Engine engine(loaded->model, std::move(memory.cache),
                 {.context_tokens = memory.context_tokens,
                  .chunk_tokens = kChunkTokens,
+                 .max_sequences = 1,
                  .cache_fingerprint = CacheFingerprint(*loaded, options.model)});
   Conversation conversation(engine, tokenizer, chat_template, options, sampling, interrupts);
   Talk(conversation, interrupts);

@@ -85,16 +85,18 @@ Result<Tokenizer> LoadTokenizer(const LoadedModel& loaded) {
 }
 
 Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& options,
-                           uint32_t chunk_tokens) {
+                           uint32_t chunk_tokens, uint32_t max_sequences) {
   const KvLayout layout = loaded.model.config().Layout(options.kv_format);
   const uint64_t budget_bytes = WEIR_TRY(KvBudgetBytes(options));
   WEIR_TRY(CheckMachineHolds(budget_bytes));
   const uint32_t context =
       options.context_tokens > 0 ? options.context_tokens : loaded.model.config().context_length;
-  const KvBudget budget = WEIR_TRY(SplitBudget(
-      layout, budget_bytes, {.context_tokens = context, .window_share = options.kv_window_share}));
+  const KvBudget budget = WEIR_TRY(SplitBudget(layout, budget_bytes,
+                                               {.sequences = max_sequences,
+                                                .context_tokens = context,
+                                                .window_share = options.kv_window_share}));
   KvMemory memory;
-  memory.cache = std::make_unique<KvCache>(layout, budget, chunk_tokens);
+  memory.cache = std::make_unique<KvCache>(layout, budget, chunk_tokens, max_sequences);
   memory.context_tokens = WEIR_TRY(ChooseContext(loaded, options, *memory.cache, budget_bytes));
   return memory;
 }
@@ -112,10 +114,7 @@ Result<KvBudget> BudgetFor(const KvLayout& layout, const KvNeed& need) {
 
 Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout, const KvNeed& need) {
   const KvBudget budget = WEIR_TRY(BudgetFor(layout, need));
-  // All sequences may enter a tile in one step; each then needs a tile of scratch.
-  const uint32_t chunk_tokens =
-      std::max(need.chunk_tokens, (need.sequence_count - 1) * kTileTokens);
-  return std::make_unique<KvCache>(layout, budget, chunk_tokens);
+  return std::make_unique<KvCache>(layout, budget, need.chunk_tokens, need.sequence_count);
 }
 
 std::string CacheFingerprint(const LoadedModel& loaded, const ModelOptions& options) {

@@ -40,7 +40,7 @@ struct KvMemory {
 // model's and what the pools hold. kInvalidArgument, with both numbers, when the context asked for
 // does not fit or the budget is above the machine's memory.
 [[nodiscard]] Result<KvMemory> ReserveKv(const LoadedModel& loaded, const ModelOptions& options,
-                                         uint32_t chunk_tokens);
+                                         uint32_t chunk_tokens, uint32_t max_sequences = 1);
 
 // Sequences of `tokens_each` positions, read in chunks of `chunk_tokens` one at a time; each may
 // decode a row in one step with the others.
@@ -53,8 +53,7 @@ struct KvNeed {
 // What pools that hold them, no more, take; kInvalidArgument as above.
 [[nodiscard]] Result<KvBudget> BudgetFor(const KvLayout& layout, const KvNeed& need);
 
-// These pools. One sequence's chunks may be as long as
-// the cache says, which is more than asked for with several sequences.
+// These pools.
 [[nodiscard]] Result<std::unique_ptr<KvCache>> ReserveKvFor(const KvLayout& layout,
                                                             const KvNeed& need);
 

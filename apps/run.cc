@@ -33,6 +33,7 @@ Result<void> Run(const Options& options) {
   Engine engine(loaded->model, std::move(memory.cache),
                 {.context_tokens = memory.context_tokens,
                  .chunk_tokens = kChunkTokens,
+                 .max_sequences = 1,
                  .cache_fingerprint = CacheFingerprint(*loaded, options.model)});
 
   GenerationRequest request;

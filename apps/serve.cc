@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,12 @@ struct Options {
   std::string alias;
   uint32_t queue = 64;
   uint32_t chunk_tokens = 512;
+  uint32_t parallel = 16;
+  uint32_t max_step_ms = 100;
+  uint32_t queue_timeout_seconds = 600;
+  std::string buckets = "4k,16k,64k";
+  BucketBy bucket_by = BucketBy::kUncachedTokens;
+  QueuePolicy policy = QueuePolicy::kBuckets;
   uint32_t grace_seconds = 10;
 };
 
@@ -86,14 +93,22 @@ Result<void> Run(const Options& options) {
   const auto loaded = WEIR_TRY(LoadModel(options.model));
   const Tokenizer tokenizer = WEIR_TRY(LoadTokenizer(*loaded));
   const ChatTemplate chat_template = WEIR_TRY(LoadChatTemplate(*loaded, options.model));
-  KvMemory memory = WEIR_TRY(ReserveKv(*loaded, options.model, options.chunk_tokens));
+  LengthBuckets buckets = WEIR_TRY(LengthBuckets::Parse(options.buckets));
+  KvMemory memory =
+      WEIR_TRY(ReserveKv(*loaded, options.model, options.chunk_tokens, options.parallel));
   fmt::print(stderr, "{}\n", DescribeStart(*loaded, memory));
   SetUpLog(LogLevel::kInfo);
   end_signals.Keep();
   Engine engine(loaded->model, std::move(memory.cache),
                 {.context_tokens = memory.context_tokens,
                  .chunk_tokens = options.chunk_tokens,
+                 .max_sequences = options.parallel,
                  .queue_capacity = options.queue,
+                 .max_step = std::chrono::milliseconds(options.max_step_ms),
+                 .policy = options.policy,
+                 .buckets = std::move(buckets),
+                 .bucket_by = options.bucket_by,
+                 .queue_timeout = std::chrono::seconds(options.queue_timeout_seconds),
                  .cache_fingerprint = CacheFingerprint(*loaded, options.model)});
   LocalEngine port(engine);
   ServerOptions server_options;
@@ -123,6 +138,31 @@ Command MakeServeCommand(CLI::App& app) {
   app.add_option("--queue", options->queue, "Requests that may wait; more get a 503 [64]")
       ->option_text("N")
       ->check(CLI::Range(1, 100000));
+  app.add_option("--np,--parallel", options->parallel,
+                 "Requests that run at once, if memory allows [16]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 256));
+  app.add_option("--max-step-ms", options->max_step_ms,
+                 "What reading prompts may add to a step in which others are answered [100]")
+      ->option_text("MS")
+      ->check(CLI::Range(1, 60000));
+  app.add_option("--buckets", options->buckets,
+                 "Upper lengths of the classes in which requests wait [4k,16k,64k]")
+      ->option_text("TOKENS,...");
+  app.add_option("--bucket-by", options->bucket_by,
+                 "Length that counts: uncached (tokens to be computed) or length [uncached]")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, BucketBy>{
+          {"uncached", BucketBy::kUncachedTokens}, {"length", BucketBy::kPromptLength}}))
+      ->option_text("uncached|length");
+  app.add_option("--policy", options->policy,
+                 "Order of waiting requests: buckets or fifo [buckets]")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, QueuePolicy>{
+          {"buckets", QueuePolicy::kBuckets}, {"fifo", QueuePolicy::kFifo}}))
+      ->option_text("buckets|fifo");
+  app.add_option("--queue-timeout", options->queue_timeout_seconds,
+                 "A request that waits longer gets a 503; 0: it waits on [600]")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0, 86400));
   app.add_option("--ub,--ubatch-size", options->chunk_tokens, "Most prefill positions a step [512]")
       ->option_text("N")
       ->check(CLI::Range(1, 16384));

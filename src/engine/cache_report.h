@@ -16,7 +16,8 @@ struct PoolReport {
   uint64_t tile_bytes = 0;
   uint64_t tiles = 0;
   uint64_t tiles_used = 0;
-  uint64_t tiles_live = 0;  // of these, referred to by running sequences
+  uint64_t tiles_live =
+      0;  // of these, referred to by running sequences; shared ones may count oftener
 };
 
 // A leaf of the trie: where a conversation would go on.

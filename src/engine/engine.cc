@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/generation.h"
 #include "engine/request_queue.h"
+#include "engine/step_loop.h"
 
 namespace weir {
 
@@ -29,25 +29,23 @@ struct Engine::State {
               .allow_replay = !options.layers.empty(),
               .checkpoint_tokens = CheckpointTokens(cache->layout())},
         queue(options.queue_capacity, stats.waiting),
-        pacer(options.chunk_tokens, options.step_target) {
+        loop({.forward = forward,
+              .cache = *cache,
+              .trie = trie,
+              .rules = rules,
+              .options = options,
+              .stats = stats,
+              .queue = queue}) {
     WEIR_CHECK(options.context_tokens > 0 && options.chunk_tokens > 0);
     WEIR_CHECK(options.chunk_tokens <= cache->max_chunk_tokens());
+    WEIR_CHECK(options.max_sequences > 0 && options.max_sequences <= cache->max_sequences());
     thread = std::thread([this] { Run(); });
   }
 
-  // Prompt and answer of one request.
-  [[nodiscard]] uint32_t MostTokens() const {
-    return static_cast<uint32_t>(
-        std::min<uint64_t>(options.context_tokens, cache->MaxSequenceTokens()));
-  }
   [[nodiscard]] Result<void> CheckRequest(const GenerationRequest& request) const;
   void Run();
-  void Serve(QueuedRequest queued);
-  // The steps of one request; on return its tiles are free again.
-  [[nodiscard]] GenerationEvent Generate(GenerationRequest request, const EventSink& sink);
-  void ReportCancelled(const CancelledRequest& cancelled);
+  void TellUntold(const std::vector<EventSink>& sinks);
   [[nodiscard]] CacheReport Describe() const;
-  void UpdateGauges();
 
   const ForwardFunction forward;
   const uint32_t vocab_size;
@@ -56,9 +54,8 @@ struct Engine::State {
   EngineStats stats;
   PrefixTrie trie;
   const ReuseRules rules;
-  const Generation* running = nullptr;  // for reports
   RequestQueue queue;
-  ChunkPacer pacer;
+  StepLoop loop;
   std::thread thread;
   std::mutex join_mutex;
 };
@@ -96,92 +93,49 @@ Result<void> Engine::State::CheckRequest(const GenerationRequest& request) const
 }
 
 void Engine::State::Run() {
-  while (auto item = queue.Pop()) {
-    if (auto* queued = std::get_if<QueuedRequest>(&*item)) {
-      Serve(std::move(*queued));
-    } else if (auto* task = std::get_if<RequestQueue::Task>(&*item)) {
-      (*task)();
-    } else {
-      ReportCancelled(std::get<CancelledRequest>(*item));
-    }
+  while (true) {
+    RequestQueue::News news =
+        queue.Take(loop.has_work() ? RequestQueue::Wait::kNot : RequestQueue::Wait::kForNews);
+    if (news.is_over) return;
+    for (const RequestQueue::Task& task : news.tasks) task();
+    TellUntold(news.untold);
+    for (QueuedRequest& queued : news.arrived) loop.Add(std::move(queued));
+    for (const RequestId id : news.cancelled) loop.Cancel(id);
+    if (loop.has_work()) loop.Step();
   }
 }
 
-void Engine::State::Serve(QueuedRequest queued) {
-  stats.running = 1;
-  GenerationEvent last = Generate(std::move(queued.request), queued.sink);
-  queue.FinishRunning();
-  if (const auto* finish = std::get_if<FinishEvent>(&last)) {
-    ++(finish->reason == FinishReason::kStop     ? stats.finished_stop
-       : finish->reason == FinishReason::kLength ? stats.finished_length
-                                                 : stats.cancelled);
-  } else {
-    ++stats.failed;
+// They were cancelled before the engine took them.
+void Engine::State::TellUntold(const std::vector<EventSink>& sinks) {
+  for (const EventSink& sink : sinks) {
+    ++stats.cancelled;
+    sink(FinishEvent{.reason = FinishReason::kCancelled, .at = options.now()});
   }
-  UpdateGauges();
-  stats.running = 0;
-  queued.sink(std::move(last));
-}
-
-GenerationEvent Engine::State::Generate(GenerationRequest request, const EventSink& sink) {
-  Generation generation({.forward = forward,
-                         .cache = *cache,
-                         .trie = trie,
-                         .rules = rules,
-                         .stats = stats,
-                         .pacer = pacer},
-                        MostTokens(), std::move(request), sink);
-  running = &generation;
-  Result<std::optional<FinishReason>> outcome = std::optional<FinishReason>();
-  while (outcome && !*outcome) {
-    while (const auto cancelled = queue.TryPopCancelled()) ReportCancelled(*cancelled);
-    while (const auto task = queue.TryPopTask()) (*task)();
-    if (queue.running_is_cancelled()) {
-      outcome = std::optional(FinishReason::kCancelled);
-    } else {
-      outcome = generation.Step();
-    }
-    UpdateGauges();
-  }
-  running = nullptr;
-  generation.Finish();
-  if (!outcome) return std::move(outcome).error();
-  return FinishEvent{.reason = **outcome, .at = std::chrono::steady_clock::now()};
-}
-
-void Engine::State::ReportCancelled(const CancelledRequest& cancelled) {
-  ++stats.cancelled;
-  UpdateGauges();
-  cancelled.sink(
-      FinishEvent{.reason = FinishReason::kCancelled, .at = std::chrono::steady_clock::now()});
 }
 
 CacheReport Engine::State::Describe() const {
   CacheReport report;
-  const auto add = [&](std::string name, const TilePool* pool, uint32_t live) {
+  const auto add = [&](std::string name, const TilePool* pool, uint32_t references) {
     if (pool == nullptr) return;
     report.pools.push_back({.name = std::move(name),
                             .tile_bytes = pool->group().tile_bytes(),
                             .tiles = pool->tile_count(),
                             .tiles_used = pool->used_count(),
-                            .tiles_live = live});
+                            .tiles_live = std::min(references, pool->used_count())});
   };
-  const SequenceView* view = running != nullptr ? &running->view() : nullptr;
-  add("full", cache->full_pool(), view != nullptr ? view->full_tile_count() : 0);
-  add("window", cache->window_pool(), view != nullptr ? view->window_tile_count() : 0);
-  add("owed", cache->owed_pool(), view != nullptr ? view->owed_tile_count() : 0);
+  const auto views = loop.RunningViews();
+  const auto live = [&](uint32_t (SequenceView::*count)() const) {
+    uint32_t sum = 0;
+    for (const SequenceView* view : views) sum += (view->*count)();
+    return sum;
+  };
+  add("full", cache->full_pool(), live(&SequenceView::full_tile_count));
+  add("window", cache->window_pool(), live(&SequenceView::window_tile_count));
+  add("owed", cache->owed_pool(), live(&SequenceView::owed_tile_count));
   report.trie = trie.stats();
   constexpr size_t kMost = 100;
   for (const uint32_t tokens : trie.LeafEnds(kMost)) report.conversations.push_back({tokens});
   return report;
-}
-
-void Engine::State::UpdateGauges() {
-  const auto used_bytes = [](const TilePool* pool) {
-    return pool == nullptr ? 0 : pool->used_count() * pool->group().tile_bytes();
-  };
-  stats.full_bytes_used = used_bytes(cache->full_pool());
-  stats.window_bytes_used = used_bytes(cache->window_pool());
 }
 
 Engine::Engine(ForwardFunction forward, uint32_t vocab_size, std::unique_ptr<KvCache> cache,
@@ -218,7 +172,7 @@ void Engine::DescribeCache(std::function<void(CacheReport)> done) {
 void Engine::FlushCache(std::function<void(uint64_t)> done) {
   state_->queue.PushTask([state = state_.get(), done = std::move(done)] {
     done(state->trie.Flush());
-    state->UpdateGauges();
+    state->loop.UpdateGauges();
   });
 }
 

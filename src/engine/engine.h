@@ -1,8 +1,9 @@
 // The engine thread: takes requests from a bounded queue, runs the step loop, and hands every token
 // to the request's sink.
 //
-// Requests are served one at a time, in order. A step is one prefill chunk or one decode row;
-// cancels are seen between steps.
+// Many requests run at once: a step is one forward pass over a decode row of each that answers and
+// prefill chunks of those that are being read (step_loop.h). Cancels are seen between steps. What a
+// request is answered does not depend on the others.
 //
 // Ownership: owns KvCache, samplers and the thread; borrows Model (which borrows the ThreadPool).
 // Threads: Submit/Cancel/stats from any thread, also from a sink. Sinks are called on the engine
@@ -20,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/atomic_histogram.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "engine/cache_report.h"
@@ -27,6 +29,8 @@
 #include "kv/sequence_view.h"
 #include "model/model.h"
 #include "model/sampler.h"
+#include "sched/length_buckets.h"
+#include "sched/waiting_queue.h"
 
 namespace weir {
 
@@ -80,17 +84,30 @@ using EventSink = std::function<void(GenerationEvent)>;
 // As Model::Forward.
 using ForwardFunction = std::function<std::span<const float>(std::span<const ForwardSegment>)>;
 
+// By which length a waiting request is put in a bucket.
+enum class BucketBy : uint8_t { kUncachedTokens, kPromptLength };
+
 struct EngineOptions {
   uint32_t context_tokens = 0;   // prompt + answer of one request
   uint32_t chunk_tokens = 512;   // most prefill positions a step; the cache's scratch holds as many
-  uint32_t queue_capacity = 64;  // waiting requests beyond the running one
+  uint32_t max_sequences = 16;   // running at once; the cache's scratch is made for as many
+  uint32_t queue_capacity = 64;  // waiting requests beyond the running ones
   // Prefill chunks shrink so that a step takes about this long and cancels stay quick. Results do
   // not depend on it: logits are the same for any chunking.
   std::chrono::milliseconds step_target{250};
+  // What prefill adds at most, about, to a step in which others decode: their tokens come no
+  // further apart.
+  std::chrono::milliseconds max_step{100};
+  QueuePolicy policy = QueuePolicy::kBuckets;
+  LengthBuckets buckets = {};
+  BucketBy bucket_by = BucketBy::kUncachedTokens;
+  // A request that has waited so long to begin fails with kUnavailable. 0: it waits on.
+  std::chrono::milliseconds queue_timeout{0};
   std::string cache_fingerprint = {};  // of the model and all that can change a bit of its KV
   // The model's layers from the bottom, for replay; Engine(Model&, ...) fills them in. None: no
   // replay.
   std::vector<KvLayer> layers = {};
+  std::function<TimePoint()> now = std::chrono::steady_clock::now;  // tests have their own
 };
 
 // A consistent enough picture for metrics: single counters, each exact.
@@ -105,14 +122,24 @@ struct EngineStats {
   std::atomic<uint64_t> saved_us{0};
   std::atomic<uint64_t> generated_tokens{0};
   std::atomic<uint64_t> finished_stop{0}, finished_length{0}, cancelled{0}, failed{0};
-  std::atomic<uint64_t> refused{0};  // by Submit, whatever the reason
+  std::atomic<uint64_t> refused{0};    // by Submit, whatever the reason
+  std::atomic<uint64_t> timed_out{0};  // of the failed ones: waited longer than queue_timeout
   std::atomic<uint32_t> running{0}, waiting{0};
+  std::array<std::atomic<uint32_t>, LengthBuckets::kMostBuckets> waiting_by_bucket{};
+  // Requests that gave their memory up to an older one and began again later, and the tokens that
+  // were computed a second time for them.
+  std::atomic<uint64_t> preemptions{0}, recomputed_tokens{0};
+  // Requests that waited until another had computed a prefix that both have.
+  std::atomic<uint64_t> early_shares{0};
+  AtomicHistogram<10> step_seconds{{0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1}};
+  AtomicHistogram<8> step_sequences{{1, 2, 4, 8, 16, 32, 64, 128}};
   std::atomic<uint64_t> full_bytes_used{0}, window_bytes_used{0};
 };
 
 class Engine {
  public:
-  // `cache` must hold chunks of options.chunk_tokens; options.context_tokens > 0.
+  // `cache` must hold chunks of options.chunk_tokens of options.max_sequences at a time;
+  // options.context_tokens > 0.
   Engine(Model& model, std::unique_ptr<KvCache> cache, const EngineOptions& options);
   // The same over any forward pass (tests).
   Engine(ForwardFunction forward, uint32_t vocab_size, std::unique_ptr<KvCache> cache,

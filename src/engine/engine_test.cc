@@ -17,34 +17,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const EngineOptions kOptions{.context_tokens = 1000, .chunk_tokens = 64, .queue_capacity = 2};
-
-CacheReport Describe(Engine& engine) {
-  std::promise<CacheReport> report;
-  engine.DescribeCache([&](CacheReport got) { report.set_value(std::move(got)); });
-  return report.get_future().get();
-}
-
-uint64_t Flush(Engine& engine) {
-  std::promise<uint64_t> nodes;
-  engine.FlushCache([&](uint64_t got) { nodes.set_value(got); });
-  return nodes.get_future().get();
-}
-
-void ExpectNoRequests(const Engine& engine) {
-  EXPECT_EQ(engine.stats().running, 0U);
-  EXPECT_EQ(engine.stats().waiting, 0U);
-}
-
-// All that is left in the pools belongs to the prefix cache, and nothing pins it.
-void ExpectIdle(Engine& engine) {
-  ExpectNoRequests(engine);
-  EXPECT_EQ(Describe(engine).trie.pinned, 0U);
-  Flush(engine);
-  for (const PoolReport& pool : Describe(engine).pools) EXPECT_EQ(pool.tiles_used, 0U) << pool.name;
-  EXPECT_EQ(engine.stats().full_bytes_used, 0U);
-  EXPECT_EQ(engine.stats().window_bytes_used, 0U);
-}
+// One at a time; many at once are in step_loop_test.cc.
+const EngineOptions kOptions{
+    .context_tokens = 1000, .chunk_tokens = 64, .max_sequences = 1, .queue_capacity = 2};
 
 TEST(Engine, AnswersWithTheModelsTokensAndTheirSources) {
   FakeModel model;

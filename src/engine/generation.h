@@ -1,70 +1,83 @@
-// One request's life in the engine, step by step: prefill chunks, then one decode row a step.
+// One request's life in the engine: waiting with its tokens, running with a sequence, perhaps
+// suspended in between, until its answer is complete.
 //
-// Ownership: holds the request's sequence (and with it its tiles) and sampler; borrows the
-// forward pass, the cache, the stats and the sink. Threads: the engine thread.
+// A running one takes part in steps: BeginStep opens a chunk of its next tokens, segment() is what
+// the forward pass needs, EndStep takes the logits and reports what they brought to the sink.
+//
+// Ownership: holds the request's sequence while it runs (and with it its tiles) and its sampler;
+// borrows cache, trie, rules, stats and the sink. Threads: the engine thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
 #include "model/sampler.h"
 #include "prefix/cached_sequence.h"
+#include "sched/step_pace.h"
 
 namespace weir {
 
-// How many prompt tokens the next step takes so that it ends in time.
-class ChunkPacer {
- public:
-  ChunkPacer(uint32_t chunk_max, std::chrono::nanoseconds target)
-      : chunk_max_(chunk_max), target_(target) {}
-  // At least 1 (for remaining > 0), at most `remaining` and chunk_max; whole multiples of
-  // kGranule where the pace binds. Short until the pace is known: the model may be a large one.
-  [[nodiscard]] uint32_t Next(uint32_t remaining) const;
-  void Record(uint32_t tokens, std::chrono::nanoseconds took);
-  // What so many prompt tokens take at the pace last seen.
-  [[nodiscard]] std::chrono::microseconds Estimate(uint32_t tokens) const;
-
-  static constexpr uint32_t kGranule = 32;
-  static constexpr uint32_t kFirstChunk = 64;
-
- private:
-  uint32_t chunk_max_;
-  std::chrono::nanoseconds target_;
-  double tokens_in_target_ = kFirstChunk;
-};
-
 struct GenerationParts {
-  const ForwardFunction& forward;
   KvCache& cache;
   PrefixTrie& trie;
   const ReuseRules& rules;
   EngineStats& stats;
-  ChunkPacer& pacer;
+  const StepPace& pace;
+  const std::function<TimePoint()>& now;
 };
 
 class Generation {
  public:
+  // Answer tokens that memory is reserved for when a request begins; it grows beyond.
+  static constexpr uint32_t kReservedAnswer = 512;
+
   // The request was checked by Engine::Submit.
   Generation(const GenerationParts& parts, uint32_t context_tokens, GenerationRequest request,
              const EventSink& sink);
 
-  // Runs one step and reports what it brought to the sink. A reason: the answer is complete and the
-  // caller owes the sink the last event. An Error: no memory for the step, the same.
-  Result<std::optional<FinishReason>> Step();
+  [[nodiscard]] const GenerationRequest& request() const { return request_; }
+  // Prompt and answer so far.
+  [[nodiscard]] std::span<const TokenId> tokens() const {
+    return sequence_ ? sequence_->tokens() : std::span<const TokenId>(tokens_);
+  }
+  // That memory should be there for when it begins, or begins again.
+  [[nodiscard]] uint64_t promised_tokens() const;
+  [[nodiscard]] uint64_t answer_left() const { return answer_max_ - answer_count_; }
 
+  // Takes over what the prefix trie has of the tokens.
+  void Start();
+  // Gives the memory back; what was computed stays as cache. It can start again.
+  void Suspend();
   // No more steps will come, whatever the reason: what was computed stays for others.
-  void Finish() { sequence_.Finish(); }
-  [[nodiscard]] const SequenceView& view() const { return sequence_.view(); }
+  void Finish();
+  [[nodiscard]] bool is_running() const { return sequence_.has_value(); }
+  [[nodiscard]] bool has_started() const { return has_started_; }  // once, at least
+
+  // Of a running one.
+  [[nodiscard]] const SequenceView& view() const { return sequence_->view(); }
+  [[nodiscard]] uint32_t computed() const { return sequence_->token_count(); }
+  [[nodiscard]] uint32_t left() const {  // known tokens that are not computed, at least 1
+    return static_cast<uint32_t>(sequence_->tokens().size()) - sequence_->token_count();
+  }
+  [[nodiscard]] uint32_t most_a_step() const;
+  // Others begin with the first `position` tokens too: they should be able to resume there.
+  void ExpectBranch(uint32_t position) { sequence_->ExpectBranch(position); }
+
+  // kResourceExhausted when memory is missing; then nothing has changed. Requires
+  // 1 <= count <= left().
+  Result<void> BeginStep(uint32_t count);
+  [[nodiscard]] bool is_in_step() const { return chunk_.has_value(); }
+  [[nodiscard]] ForwardSegment segment();
+  void DropStep() { chunk_.reset(); }  // nothing was computed
+  // A reason: the answer is complete and the caller owes the sink the last event.
+  [[nodiscard]] std::optional<FinishReason> EndStep(std::span<const float> rows);
 
  private:
-  Result<std::optional<FinishReason>> PrefillStep();
-  Result<std::optional<FinishReason>> DecodeStep();
-  // Computes the next `count` tokens; the logits rows are valid until the next call.
-  Result<std::span<const float>> Forward(uint32_t count, LogitsWanted wanted);
+  void ReportPrompt();
   void CountStart();
   void KeepPromptLogprobs(std::span<const float> rows, uint32_t first, uint32_t count);
   // Draws the token that follows from `logits`: an event and the next decode row, or the end.
@@ -73,12 +86,17 @@ class Generation {
   GenerationParts parts_;
   GenerationRequest request_;
   const EventSink& sink_;
-  CachedSequence sequence_;
-  SequenceStart start_;
+  uint32_t prompt_count_;
+  std::vector<TokenId> tokens_;  // while it does not run
+  std::optional<CachedSequence> sequence_;
+  std::optional<KvChunk> chunk_;
+  SequenceStart start_;  // the first
   Sampler sampler_;
   uint64_t answer_max_;
   uint64_t answer_count_ = 0;
   std::vector<SampledToken> prompt_logprobs_;
+  bool has_started_ = false;
+  bool is_prompt_read_ = false;
   TimePoint started_at_;
 };
 

@@ -4,34 +4,27 @@
 #include <utility>
 
 namespace weir {
-namespace {
-
-template <class T>
-T TakeFront(std::deque<T>& queue) {
-  T front = std::move(queue.front());
-  queue.pop_front();
-  return front;
-}
-
-}  // namespace
 
 Result<RequestId> RequestQueue::Push(GenerationRequest request, EventSink sink) {
   RequestId id;
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     if (is_closed_) return Fail(ErrorCode::kUnavailable, "shutting down; no new requests");
-    if (waiting_.size() >= capacity_) {
+    if (waiting_count_ >= capacity_) {
       return Fail(ErrorCode::kResourceExhausted,
                   fmt::format("{} requests are waiting, the most the queue holds; try again later",
-                              waiting_.size()));
+                              waiting_count_));
     }
-    if (cancelled_.size() >= kCancelledPerPlace * capacity_) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  fmt::format("{} requests were cancelled during this step; try again later",
-                              cancelled_.size()));
+    const size_t untold = news_.untold.size() + news_.cancelled.size();
+    if (untold >= kCancelledPerPlace * capacity_) {
+      return Fail(
+          ErrorCode::kResourceExhausted,
+          fmt::format("{} requests were cancelled during this step; try again later", untold));
     }
     id = RequestId(++last_id_);
-    waiting_.push_back({id, std::move(request), std::move(sink)});
+    news_.arrived.push_back({id, std::move(request), std::move(sink)});
+    open_.emplace(id, Stage::kWaiting);
+    ++waiting_count_;
     UpdateGauge();
   }
   work_.notify_one();
@@ -40,67 +33,83 @@ Result<RequestId> RequestQueue::Push(GenerationRequest request, EventSink sink) 
 
 void RequestQueue::Cancel(RequestId id) {
   {
-    std::lock_guard lock(mutex_);
-    if (running_ == id) running_is_cancelled_ = true;
-    const auto at = std::find_if(waiting_.begin(), waiting_.end(),
-                                 [&](const QueuedRequest& queued) { return queued.id == id; });
-    if (at == waiting_.end()) return;
-    cancelled_.push_back({std::move(at->sink)});
-    waiting_.erase(at);
-    UpdateGauge();
+    const std::lock_guard lock(mutex_);
+    CancelLocked(id);
   }
   work_.notify_one();
 }
 
-std::optional<RequestQueue::Item> RequestQueue::Pop() {
-  std::unique_lock lock(mutex_);
-  work_.wait(lock, [&] {
-    return !waiting_.empty() || !cancelled_.empty() || !tasks_.empty() || is_closed_;
-  });
-  if (!tasks_.empty()) return TakeFront(tasks_);
-  if (!cancelled_.empty()) return TakeFront(cancelled_);
-  if (!waiting_.empty()) {
-    QueuedRequest next = TakeFront(waiting_);
-    running_ = next.id;
-    running_is_cancelled_ = false;
-    UpdateGauge();
-    return next;
+void RequestQueue::CancelLocked(RequestId id) {
+  const auto open = open_.find(id);
+  if (open == open_.end() || open->second == Stage::kCancelled) return;
+  SetStage(id, Stage::kCancelled);
+  const auto at = std::ranges::find(news_.arrived, id, &QueuedRequest::id);
+  if (at == news_.arrived.end()) {
+    news_.cancelled.push_back(id);
+    return;
   }
-  is_drained_ = true;
-  drained_.notify_all();
-  return std::nullopt;
-}
-
-std::optional<CancelledRequest> RequestQueue::TryPopCancelled() {
-  std::lock_guard lock(mutex_);
-  if (cancelled_.empty()) return std::nullopt;
-  return TakeFront(cancelled_);
+  news_.untold.push_back(std::move(at->sink));
+  news_.arrived.erase(at);
+  open_.erase(id);
 }
 
 bool RequestQueue::PushTask(Task task) {
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     if (is_closed_) return false;
-    tasks_.push_back(std::move(task));
+    news_.tasks.push_back(std::move(task));
   }
   work_.notify_one();
   return true;
 }
 
-std::optional<RequestQueue::Task> RequestQueue::TryPopTask() {
-  std::lock_guard lock(mutex_);
-  if (tasks_.empty()) return std::nullopt;
-  return TakeFront(tasks_);
+RequestQueue::News RequestQueue::Take(Wait wait) {
+  std::unique_lock lock(mutex_);
+  if (wait == Wait::kForNews) {
+    work_.wait(lock, [&] {
+      return !news_.tasks.empty() || !news_.arrived.empty() || !news_.cancelled.empty() ||
+             !news_.untold.empty() || is_closed_;
+    });
+  }
+  News news = std::exchange(news_, {});
+  news.is_over = is_closed_ && open_.empty() && news.untold.empty() && news.tasks.empty();
+  if (news.is_over) {
+    is_drained_ = true;
+    drained_.notify_all();
+  }
+  return news;
 }
 
-void RequestQueue::FinishRunning() {
-  std::lock_guard lock(mutex_);
-  running_.reset();
+// A cancelled request stays so until it has ended.
+void RequestQueue::SetStage(RequestId id, Stage stage) {
+  const auto open = open_.find(id);
+  if (open == open_.end() || open->second == Stage::kCancelled) return;
+  waiting_count_ -= open->second == Stage::kWaiting ? 1 : 0;
+  waiting_count_ += stage == Stage::kWaiting ? 1 : 0;
+  open->second = stage;
+  UpdateGauge();
+}
+
+void RequestQueue::MarkRunning(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  SetStage(id, Stage::kRunning);
+}
+
+void RequestQueue::MarkWaiting(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  SetStage(id, Stage::kWaiting);
+}
+
+void RequestQueue::MarkEnded(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  SetStage(id, Stage::kRunning);  // leaves its place
+  open_.erase(id);
+  std::erase(news_.cancelled, id);
 }
 
 void RequestQueue::Close() {
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     is_closed_ = true;
   }
   work_.notify_all();
@@ -108,11 +117,11 @@ void RequestQueue::Close() {
 
 void RequestQueue::CancelAll() {
   {
-    std::lock_guard lock(mutex_);
-    running_is_cancelled_ = true;
-    for (QueuedRequest& queued : waiting_) cancelled_.push_back({std::move(queued.sink)});
-    waiting_.clear();
-    UpdateGauge();
+    const std::lock_guard lock(mutex_);
+    std::vector<RequestId> ids;
+    for (const auto& [id, stage] : open_) ids.push_back(id);
+    std::ranges::sort(ids);
+    for (const RequestId id : ids) CancelLocked(id);
   }
   work_.notify_all();
 }

@@ -102,6 +102,12 @@ void CachedSequence::PlanResumePoints(std::span<const uint32_t> message_starts,
   std::ranges::stable_sort(planned_, {}, &PlannedPoint::position);
 }
 
+void CachedSequence::ExpectBranch(uint32_t position) {
+  if (position <= token_count() || position > tokens_.size()) return;
+  const auto at = std::ranges::lower_bound(planned_, position, {}, &PlannedPoint::position);
+  planned_.insert(at, {position, ResumeClass::kBranch});
+}
+
 RetainPlan CachedSequence::RetainPlanTo(uint32_t end) {
   retain_.clear();
   for (const PlannedPoint& point : planned_) {

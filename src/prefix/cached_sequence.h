@@ -69,6 +69,9 @@ class CachedSequence {
   [[nodiscard]] std::span<const TokenId> tokens() const { return tokens_; }
   [[nodiscard]] const SequenceView& view() const { return *view_; }
   void Append(TokenId token) { tokens_.push_back(token); }
+  // Another prompt parts from this one at `position`: it becomes a resume point if the sequence has
+  // not come there yet.
+  void ExpectBranch(uint32_t position);
 
   // Positions [n, n + count), whose tokens are known. Evicts as needed; kResourceExhausted when
   // even that leaves too little.

@@ -161,6 +161,7 @@ std::span<const TokenId> PrefixTrie::TokensOf(NodeId node) const {
   return state_->nodes.TokensOf(node);
 }
 
+TileId PrefixTrie::FullTileOf(NodeId node) const { return state_->nodes[node].full.id(); }
 bool PrefixTrie::HasWindow(NodeId node) const { return state_->TileFlags(node).has_window; }
 
 bool PrefixTrie::HasOwed(NodeId node) const { return state_->TileFlags(node).has_owed; }

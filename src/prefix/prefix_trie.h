@@ -149,6 +149,7 @@ class PrefixTrie {
   [[nodiscard]] NodeId ParentOf(NodeId node) const;   // 0 of a root
   [[nodiscard]] uint32_t StartOf(NodeId node) const;  // position of its first token
   [[nodiscard]] std::span<const TokenId> TokensOf(NodeId node) const;
+  [[nodiscard]] TileId FullTileOf(NodeId node) const;  // none (0) without a full group
   [[nodiscard]] bool HasWindow(NodeId node) const;
   [[nodiscard]] bool HasOwed(NodeId node) const;
   [[nodiscard]] ResumeNeeds resume_needs() const;

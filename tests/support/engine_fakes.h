@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,22 +27,26 @@ inline KvLayout TestLayout() {
   return {.full = full, .window = window};
 }
 
-inline std::unique_ptr<KvCache> MakeCache(uint32_t full_tiles, uint32_t chunk_tokens) {
+inline constexpr uint32_t kMostSequences = 16;  // EngineOptions' default
+
+// A sequence needs 2 window tiles.
+inline std::unique_ptr<KvCache> MakeCache(uint32_t full_tiles, uint32_t chunk_tokens,
+                                          uint32_t window_tiles = 3) {
   const KvLayout layout = TestLayout();
   const KvBudget budget{.full_bytes = full_tiles * layout.full->tile_bytes(),
-                        .window_bytes = 3 * layout.window->tile_bytes()};
-  return std::make_unique<KvCache>(layout, budget, chunk_tokens);
+                        .window_bytes = window_tiles * layout.window->tile_bytes()};
+  return std::make_unique<KvCache>(layout, budget, chunk_tokens, kMostSequences);
 }
 
 // A language where the likeliest token after position n is (3 n + the token there) mod 31, so that
 // an answer proves which positions were computed. It never ends by itself, unless told where.
 class FakeModel {
  public:
-  std::function<void(const ForwardSegment&)> before_step = [](const ForwardSegment&) {};
+  std::function<void(const ForwardSegment&)> before_step = [](const ForwardSegment&) {};  // each
   uint32_t end_after_position = 0;  // 0: never
 
   ForwardFunction function() {
-    return [this](std::span<const ForwardSegment> segments) { return Forward(segments[0]); };
+    return [this](std::span<const ForwardSegment> segments) { return Forward(segments); };
   }
 
   static int32_t Next(uint32_t position, int32_t token) {
@@ -49,7 +54,13 @@ class FakeModel {
   }
 
  private:
-  std::span<const float> Forward(const ForwardSegment& segment) {
+  std::span<const float> Forward(std::span<const ForwardSegment> segments) {
+    logits_.clear();
+    for (const ForwardSegment& segment : segments) Forward(segment);
+    return logits_;
+  }
+
+  void Forward(const ForwardSegment& segment) {
     before_step(segment);
     const std::vector<float> row(8, 1.0F);
     for (const KvGroupKind group : {KvGroupKind::kFull, KvGroupKind::kWindow}) {
@@ -58,17 +69,16 @@ class FakeModel {
       }
       segment.chunk->EndLayer({group, 0});
     }
-    if (segment.logits == LogitsWanted::kNone) return {};
+    if (segment.logits == LogitsWanted::kNone) return;
     const size_t first = segment.logits == LogitsWanted::kAll ? 0 : segment.tokens.size() - 1;
-    logits_.assign((segment.tokens.size() - first) * kVocab, 0.0F);
     for (size_t i = first; i < segment.tokens.size(); ++i) {
       const auto position = static_cast<uint32_t>(segment.chunk->begin() + i);
       const auto next = static_cast<size_t>(Next(position, segment.tokens[i].value()));
-      float* logits = logits_.data() + (i - first) * kVocab;
+      logits_.resize(logits_.size() + kVocab, 0.0F);
+      float* logits = logits_.data() + logits_.size() - kVocab;
       logits[next] = 5.0F;
       if (end_after_position > 0 && position >= end_after_position) logits[kEnd] = 6.0F;
     }
-    return logits_;
   }
 
   std::vector<float> logits_;
@@ -156,5 +166,32 @@ struct GatedModel : FakeModel {
   }
   void OpenForGood() { may_pass.release(1'000'000); }
 };
+
+inline CacheReport Describe(Engine& engine) {
+  std::promise<CacheReport> report;
+  engine.DescribeCache([&](CacheReport got) { report.set_value(std::move(got)); });
+  return report.get_future().get();
+}
+
+inline uint64_t Flush(Engine& engine) {
+  std::promise<uint64_t> nodes;
+  engine.FlushCache([&](uint64_t got) { nodes.set_value(got); });
+  return nodes.get_future().get();
+}
+
+inline void ExpectNoRequests(const Engine& engine) {
+  EXPECT_EQ(engine.stats().running, 0U);
+  EXPECT_EQ(engine.stats().waiting, 0U);
+}
+
+// All that is left in the pools belongs to the prefix cache, and nothing pins it.
+inline void ExpectIdle(Engine& engine) {
+  ExpectNoRequests(engine);
+  EXPECT_EQ(Describe(engine).trie.pinned, 0U);
+  Flush(engine);
+  for (const PoolReport& pool : Describe(engine).pools) EXPECT_EQ(pool.tiles_used, 0U) << pool.name;
+  EXPECT_EQ(engine.stats().full_bytes_used, 0U);
+  EXPECT_EQ(engine.stats().window_bytes_used, 0U);
+}
 
 }  // namespace weir
