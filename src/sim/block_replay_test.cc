@@ -53,7 +53,7 @@ TEST(BlockReplay, WeirLearnsThatConversationsTakeTurns) {
   for (uint32_t turn = 0; turn < kTurns; ++turn) {
     uint32_t node = 0;
     for (int block = 0; block < 50; ++block) node = builder.Child(node, turn % 8);
-    builder.AddRequest(turn, 500, node);
+    builder.AddRequest({.time_s = double(turn), .token_count = 500, .last_node = node});
   }
   const Trace trace = std::move(builder).Build();
   EXPECT_EQ(ReplayBlocks(trace, {.policy = BlockPolicy::kLru, .blocks = 200}).hit_tokens, 0U);

@@ -69,8 +69,8 @@ TEST(ResumeReplay, BeladyKeepsWhatIsWantedSoonest) {
 TEST(ResumeReplay, ACutLastBlockIsNoPlaceToGoOnFrom) {
   TraceBuilder builder("cut", 10);
   const uint32_t ab = builder.Child(builder.Child(0, 'a'), 'b');
-  builder.AddRequest(0, 15, ab);  // half of b
-  builder.AddRequest(1, 15, ab);
+  builder.AddRequest({.time_s = 0, .token_count = 15, .last_node = ab});  // half of b
+  builder.AddRequest({.time_s = 1, .token_count = 15, .last_node = ab});
   const Trace trace = std::move(builder).Build();
   EXPECT_EQ(ReplayIdeal(trace).hit_tokens, 15U);
   EXPECT_EQ(ReplayResumePoints(trace, {.policy = WindowPolicy::kTails, .points = 4}).hit_tokens,

@@ -43,9 +43,9 @@ uint32_t TraceBuilder::Child(uint32_t node, uint64_t label) {
   return next;
 }
 
-void TraceBuilder::AddRequest(double time_s, uint32_t token_count, uint32_t last_node) {
-  WEIR_CHECK(last_node < trace_.nodes.size());
-  trace_.requests.push_back({.time_s = time_s, .token_count = token_count, .last_node = last_node});
+void TraceBuilder::AddRequest(const TraceRequest& request) {
+  WEIR_CHECK(request.last_node < trace_.nodes.size());
+  trace_.requests.push_back(request);
 }
 
 Trace TraceBuilder::Build() && {

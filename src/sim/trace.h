@@ -17,6 +17,7 @@ struct TraceRequest {
   double time_s = 0;
   uint32_t token_count = 0;  // of the prompt; may be less or more than its blocks hold
   uint32_t last_node = 0;    // 0: no whole block
+  uint32_t answer_tokens = 0;
 };
 
 struct TraceNode {
@@ -43,7 +44,7 @@ class TraceBuilder {
 
   // `label` tells blocks after the same node apart.
   uint32_t Child(uint32_t node, uint64_t label);
-  void AddRequest(double time_s, uint32_t token_count, uint32_t last_node);
+  void AddRequest(const TraceRequest& request);
   // Requests of the same moment keep the order in which they were added.
   [[nodiscard]] Trace Build() &&;
 

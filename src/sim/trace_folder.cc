@@ -30,7 +30,7 @@ Result<std::vector<fs::path>> CandidateFiles(const fs::path& path) {
   for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
     const fs::path extension = entries->path().extension();
     if (!entries->is_regular_file(error)) continue;
-    const bool is_candidate = extension == ".json" || extension == ".jsonl";
+    const bool is_candidate = extension == ".json" || extension == ".jsonl" || extension == ".csv";
     if (is_candidate && entries->file_size(error) > 0) files.push_back(entries->path());
   }
   if (error) return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), error.message()));
@@ -65,6 +65,8 @@ class FolderReader {
         return AddClaudeCodeSession(text, file.string(), trace.session_count++, start_s,
                                     *trace.builder);
       }
+      case TraceFormat::kAzure:
+        return AddAzureLines(text, file.string(), *At(file, kAzureBlockTokens).builder);
       case TraceFormat::kUnknown:
         break;
     }

@@ -1,7 +1,7 @@
 // Finds and reads the traces of a folder.
 //
-// A Mooncake file is a trace of its own; the Claude Code sessions of a folder are one trace, and so
-// are its agent text files. Other files are passed over. Threads: any.
+// A Mooncake or Azure file is a trace of its own; the Claude Code sessions of a folder are one
+// trace, and so are its agent text files. Other files are passed over. Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -37,6 +37,7 @@ TEST_F(TraceFolder, AFileOfMooncakeIsATraceAndAFolderOfOthersIsOne) {
   Write("mooncake/b.jsonl", kMooncakeLine);
   Write("mooncake/a.jsonl", kMooncakeLine);
   Write("mooncake/README.md", "no trace");
+  Write("other.csv", "a,b\n1,2\n");
   Write("agents/one/x.jsonl", kTextLine);
   Write("agents/one/y.jsonl", kTextLine);
   Write("agents/one/empty.jsonl", "");

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kAgentTextBlockBytes = 64;
+constexpr std::string_view kAzureColumns = "TIMESTAMP,ContextTokens,GeneratedTokens";
 
 // A place in a file, for messages.
 struct Place {
@@ -57,6 +61,12 @@ Result<uint32_t> CountAt(const Json& object, const char* key, const Place& place
   return static_cast<uint32_t>(number);
 }
 
+// 0 without the member.
+Result<uint32_t> CountOrNone(const Json& object, const char* key, const Place& place) {
+  if (!object.contains(key)) return 0;
+  return CountAt(object, key, place);
+}
+
 Result<std::vector<uint64_t>> HashIds(const Json& object, const Place& place) {
   const auto found = object.find("hash_ids");
   if (found == object.end() || !found->is_array()) {
@@ -73,19 +83,59 @@ Result<std::vector<uint64_t>> HashIds(const Json& object, const Place& place) {
   return ids;
 }
 
+// The next line without its end, taken off the front.
+std::string_view TakeLine(std::string_view& text) {
+  const size_t length = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, length);
+  text.remove_prefix(std::min(length + 1, text.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
 // Calls add(object, place) for each line that is not blank.
 template <class Add>
 Result<void> ForEachObject(std::string_view text, std::string_view path, Add add) {
   for (size_t number = 1; !text.empty(); ++number) {
-    const size_t length = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
+    const std::string_view line = TakeLine(text);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const Place place{path, "line", number};
     const Json object = WEIR_TRY(ParseObject(line, place));
     WEIR_TRY(add(object, place));
   }
   return {};
+}
+
+struct AzureRow {
+  double time_s = 0;  // since 1970
+  uint32_t prompt_tokens = 0;
+  uint32_t answer_tokens = 0;
+};
+
+// "2023-11-16 18:15:46.6805900,374,44"
+Result<AzureRow> ParseAzureRow(std::string_view line, const Place& place) {
+  const std::string text(line);
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  unsigned hour = 0;
+  unsigned minute = 0;
+  double second = 0;
+  AzureRow row;
+  int end = 0;
+  const int fields = std::sscanf(
+      text.c_str(), "%4d-%2u-%2u %2u:%2u:%lf,%9" SCNu32 ",%9" SCNu32 "%n", &year, &month, &day,
+      &hour, &minute, &second, &row.prompt_tokens, &row.answer_tokens, &end);
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  const bool is_time = hour < 24 && minute < 60 && second >= 0 && second < 61;
+  const bool has_sign = line.find_first_of("+-", 8) != std::string_view::npos;
+  if (fields != 8 || has_sign || static_cast<size_t>(end) != text.size() || !date.ok() ||
+      !is_time) {
+    return Corrupt(place, "not a time and two counts of tokens");
+  }
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  row.time_s = static_cast<double>(days) * 86400 + hour * 3600 + minute * 60 + second;
+  return row;
 }
 
 // What the blocks of a session, or of a sub-agent in it, are called.
@@ -136,6 +186,7 @@ Result<void> AddRequests(const Json& owner, double start_s, SessionLabels& label
       continue;
     }
     const uint32_t token_count = WEIR_TRY(CountAt(request, "in", place));
+    const uint32_t answer_tokens = WEIR_TRY(CountOrNone(request, "out", place));
     const std::vector<uint64_t> ids = WEIR_TRY(HashIds(request, place));
     if (is_first) {
       const size_t count = std::min(shared_blocks, ids.size());
@@ -144,7 +195,10 @@ Result<void> AddRequests(const Json& owner, double start_s, SessionLabels& label
     is_first = false;
     uint32_t node = 0;
     for (const uint64_t id : ids) node = builder.Child(node, labels.Of(id));
-    builder.AddRequest(time_s, token_count, node);
+    builder.AddRequest({.time_s = time_s,
+                        .token_count = token_count,
+                        .last_node = node,
+                        .answer_tokens = answer_tokens});
   }
   return {};
 }
@@ -155,10 +209,14 @@ Result<void> AddMooncakeLines(std::string_view text, std::string_view path, Trac
   return ForEachObject(text, path, [&](const Json& object, const Place& place) -> Result<void> {
     const double time_ms = WEIR_TRY(NumberAt(object, "timestamp", place));
     const uint32_t token_count = WEIR_TRY(CountAt(object, "input_length", place));
+    const uint32_t answer_tokens = WEIR_TRY(CountOrNone(object, "output_length", place));
     const std::vector<uint64_t> ids = WEIR_TRY(HashIds(object, place));
     uint32_t node = 0;
     for (const uint64_t id : ids) node = builder.Child(node, id);
-    builder.AddRequest(time_ms / 1e3, token_count, node);
+    builder.AddRequest({.time_s = time_ms / 1e3,
+                        .token_count = token_count,
+                        .last_node = node,
+                        .answer_tokens = answer_tokens});
     return {};
   });
 }
@@ -191,9 +249,32 @@ Result<void> AddAgentTextLines(std::string_view text, std::string_view path,
     for (size_t at = 0; at + kAgentTextBlockBytes <= prompt.size(); at += kAgentTextBlockBytes) {
       node = builder.Child(node, XXH3_64bits(prompt.data() + at, kAgentTextBlockBytes));
     }
-    builder.AddRequest(time_us / 1e6, static_cast<uint32_t>(prompt.size() / 4), node);
+    const auto output = object.find("output");
+    const size_t answer_bytes = output != object.end() && output->is_string()
+                                    ? output->get_ref<const std::string&>().size()
+                                    : 0;
+    builder.AddRequest({.time_s = time_us / 1e6,
+                        .token_count = static_cast<uint32_t>(prompt.size() / 4),
+                        .last_node = node,
+                        .answer_tokens = static_cast<uint32_t>(answer_bytes / 4)});
     return {};
   });
+}
+
+Result<void> AddAzureLines(std::string_view text, std::string_view path, TraceBuilder& builder) {
+  size_t number = 0;
+  std::optional<double> first_s;
+  while (!text.empty()) {
+    const std::string_view line = TakeLine(text);
+    const Place place{path, "line", ++number};
+    if (number == 1 || line.empty()) continue;  // the names of the columns
+    const AzureRow row = WEIR_TRY(ParseAzureRow(line, place));
+    if (!first_s) first_s = row.time_s;
+    builder.AddRequest({.time_s = row.time_s - *first_s,
+                        .token_count = row.prompt_tokens,
+                        .answer_tokens = row.answer_tokens});
+  }
+  return {};
 }
 
 TraceFormat SniffTraceFormat(std::string_view text) {
@@ -204,6 +285,7 @@ TraceFormat SniffTraceFormat(std::string_view text) {
   };
   const std::string_view start = text.substr(0, 4096);
   if (names(start, "block_size") && names(start, "tool_tokens")) return TraceFormat::kClaudeCode;
+  if (text.starts_with(kAzureColumns)) return TraceFormat::kAzure;
   if (names(head, "hash_ids") && names(head, "input_length")) return TraceFormat::kMooncake;
   if (names(head, "input") && names(head, "timestamp")) return TraceFormat::kAgentText;
   return TraceFormat::kUnknown;

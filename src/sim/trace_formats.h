@@ -1,4 +1,4 @@
-// Readers of three public trace formats (../shared/traces names them and their licences).
+// Readers of four public trace formats (../shared/traces names them and their licences).
 //
 // Each adds the requests of one file's bytes to a builder. Bytes come from outside: what breaks the
 // format is kCorrupt, with the file and the line or request; the builder is then not to be used.
@@ -16,6 +16,7 @@ namespace weir {
 inline constexpr uint32_t kMooncakeBlockTokens = 512;
 inline constexpr uint32_t kClaudeCodeBlockTokens = 64;
 inline constexpr uint32_t kAgentTextBlockTokens = 16;
+inline constexpr uint32_t kAzureBlockTokens = 512;  // of none
 
 // Mooncake: a JSON object a line, {timestamp in ms, input_length, hash_ids}; a hash id stands for
 // a block of 512 tokens, the last of which may be cut.
@@ -32,8 +33,12 @@ Result<void> AddClaudeCodeSession(std::string_view text, std::string_view path, 
 // taken for a token, 64 bytes for a block.
 Result<void> AddAgentTextLines(std::string_view text, std::string_view path, TraceBuilder& builder);
 
-enum class TraceFormat : uint8_t { kUnknown, kMooncake, kClaudeCode, kAgentText };
-// By the members of the first JSON object.
+// Azure LLM inference 2023: lines TIMESTAMP,ContextTokens,GeneratedTokens after one with these
+// names. Nothing is known of what prompts share, so there are no blocks. Time 0 is the first line.
+Result<void> AddAzureLines(std::string_view text, std::string_view path, TraceBuilder& builder);
+
+enum class TraceFormat : uint8_t { kUnknown, kMooncake, kClaudeCode, kAgentText, kAzure };
+// By the members of the first JSON object, or the names of the columns.
 [[nodiscard]] TraceFormat SniffTraceFormat(std::string_view text);
 
 }  // namespace weir

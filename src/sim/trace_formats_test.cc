@@ -53,6 +53,7 @@ TEST(MooncakeTrace, SharesBlocksAfterEqualBlocksOnly) {
   EXPECT_EQ(first[1], last[1]);
   EXPECT_NE(first[2], last[2]);
   EXPECT_NE(PathOf(trace, trace.requests[1])[0], first[1]);
+  EXPECT_EQ(trace.requests[0].answer_tokens, 9U);
   EXPECT_EQ(trace.TokensTo(trace.requests[0], 2), 1024U);
   EXPECT_EQ(trace.TokensTo(trace.requests[0], 3), 1300U);  // the last block is cut
 }
@@ -73,6 +74,32 @@ TEST(MooncakeTrace, NamesTheLineThatIsWrong) {
   EXPECT_EQ(
       ErrorOf(AddMooncakeLines, R"({"timestamp": 0, "input_length": 1, "hash_ids": [-7]})"),
       "file: line 1: 'hash_ids' has something else than numbers from 0; the trace is not read");
+}
+
+TEST(AzureTrace, TimesCountFromTheFirstLine) {
+  TraceBuilder builder("trace", kAzureBlockTokens);
+  ASSERT_TRUE(AddAzureLines(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-30 23:59:59.5000000,374,44\r\n"
+      "2023-12-01 00:01:00.2500000,91,16\r\n",
+      "file", builder));
+  const Trace trace = std::move(builder).Build();
+  ASSERT_EQ(trace.requests.size(), 2U);
+  EXPECT_EQ(trace.requests[0].time_s, 0);
+  EXPECT_EQ(trace.requests[0].token_count, 374U);
+  EXPECT_EQ(trace.requests[0].answer_tokens, 44U);
+  EXPECT_NEAR(trace.requests[1].time_s, 60.75, 1e-6);
+  EXPECT_EQ(trace.unique_blocks(), 0U);
+}
+
+TEST(AzureTrace, NamesTheLineThatIsWrong) {
+  const std::string head = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
+  EXPECT_EQ(ErrorOf(AddAzureLines, head + "2023-11-16 18:15:46.68,374,44"), "");
+  for (const char* line :
+       {"2023-11-16 18:15:46.68,374", "2023-11-16 18:15:46.68,374,44,1", "2023-02-30 18:15:46,1,1",
+        "2023-11-16 24:00:00,1,1", "2023-11-16 18:15:46.68,-3,44", "x"}) {
+    EXPECT_EQ(ErrorOf(AddAzureLines, head + line),
+              "file: line 2: not a time and two counts of tokens; the trace is not read");
+  }
 }
 
 // tool + system = 130 tokens: the first two blocks of a session are shared.
@@ -164,6 +191,7 @@ TEST(TraceFormat, IsKnownByTheMembersOfTheFirstObject) {
             TraceFormat::kClaudeCode);
   EXPECT_EQ(SniffTraceFormat(R"({"timestamp": 1, "input": "text"})"), TraceFormat::kAgentText);
   EXPECT_EQ(SniffTraceFormat(R"({"messages": []})"), TraceFormat::kUnknown);
+  EXPECT_EQ(SniffTraceFormat("TIMESTAMP,ContextTokens,GeneratedTokens\n"), TraceFormat::kAzure);
   EXPECT_EQ(SniffTraceFormat(""), TraceFormat::kUnknown);
 }
 

@@ -20,7 +20,9 @@ inline Trace TraceOf(const std::vector<std::string>& prompts) {
   for (const std::string& prompt : prompts) {
     uint32_t node = 0;
     for (const char letter : prompt) node = builder.Child(node, static_cast<uint64_t>(letter));
-    builder.AddRequest(time_s++, static_cast<uint32_t>(prompt.size()) * kLetterTokens, node);
+    builder.AddRequest({.time_s = time_s++,
+                        .token_count = static_cast<uint32_t>(prompt.size()) * kLetterTokens,
+                        .last_node = node});
   }
   return std::move(builder).Build();
 }
