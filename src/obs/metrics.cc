@@ -19,6 +19,16 @@ void Counter::RaiseTo(double total) {
 double Counter::value() const { return counter_->Value(); }
 void Gauge::Set(double value) { gauge_->Set(value); }
 void Histogram::Observe(double value) { histogram_->Observe(value); }
+void Histogram::RaiseTo(const std::vector<uint64_t>& counts, double sum) {
+  raised_counts_.resize(counts.size(), 0);
+  std::vector<double> increments;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    increments.push_back(static_cast<double>(counts[i] - raised_counts_[i]));
+  }
+  histogram_->ObserveMultiple(increments, sum - raised_sum_);
+  raised_counts_ = counts;
+  raised_sum_ = sum;
+}
 
 MetricRegistry::MetricRegistry() : state_(std::make_unique<State>()) {}
 MetricRegistry::~MetricRegistry() = default;

@@ -7,6 +7,7 @@
 // as it lives). Threads: any.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,9 +52,14 @@ class Histogram {
  public:
   explicit Histogram(prometheus::Histogram& histogram) : histogram_(&histogram) {}
   void Observe(double value);
+  // Of what is counted elsewhere: how many by bucket, one more than there are bounds, and their
+  // sum. Requires that no number has fallen since the last call.
+  void RaiseTo(const std::vector<uint64_t>& counts, double sum);
 
  private:
   prometheus::Histogram* histogram_;
+  std::vector<uint64_t> raised_counts_;
+  double raised_sum_ = 0;
 };
 
 class MetricRegistry {

@@ -36,5 +36,17 @@ TEST(MetricRegistry, HistogramBucketsAreCumulative) {
   EXPECT_THAT(text, HasSubstr("weir_wait_seconds_bucket{le=\"+Inf\"} 3\n"));
 }
 
+TEST(MetricRegistry, AHistogramTakesUpWhatIsCountedElsewhere) {
+  MetricRegistry registry;
+  Histogram seconds = registry.AddHistogram({"weir_step_seconds", "Steps."}, {0.1, 1});
+  seconds.RaiseTo({2, 1, 0}, 0.7);
+  seconds.RaiseTo({2, 3, 1}, 4.5);
+  const std::string text = registry.Text();
+  EXPECT_THAT(text, HasSubstr("weir_step_seconds_count 6\n"));
+  EXPECT_THAT(text, HasSubstr("weir_step_seconds_sum 4.5\n"));
+  EXPECT_THAT(text, HasSubstr("weir_step_seconds_bucket{le=\"0.1\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("weir_step_seconds_bucket{le=\"1\"} 5\n"));
+}
+
 }  // namespace
 }  // namespace weir

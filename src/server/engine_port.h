@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -19,6 +22,15 @@ struct EngineGauges {
   uint64_t full_bytes_total = 0;
   uint64_t window_bytes_used = 0;
   uint64_t window_bytes_total = 0;
+  std::vector<std::pair<std::string, uint32_t>> waiting_by_bucket;  // name of the bucket, requests
+};
+
+// Observations that the engine counted since its start: `counts` has one entry more than `bounds`.
+// Empty: the engine does not count them.
+struct EngineHistogram {
+  std::vector<double> bounds;
+  std::vector<uint64_t> counts;
+  double sum = 0;
 };
 
 // What the engine counted since its start; see EngineStats.
@@ -29,6 +41,12 @@ struct EngineCounters {
   uint64_t began_at_resume_point = 0;
   uint64_t began_with_replay = 0;
   double saved_seconds = 0;
+  uint64_t preemptions = 0;
+  uint64_t recomputed_tokens = 0;
+  uint64_t early_shares = 0;
+  uint64_t queue_timeouts = 0;
+  EngineHistogram step_seconds = {};
+  EngineHistogram step_sequences = {};
 };
 
 class EnginePort {

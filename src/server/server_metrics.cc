@@ -44,6 +44,15 @@ ServerMetrics::ServerMetrics(std::string_view version, std::string_view model_id
       saved_seconds_(registry_.AddCounter(
           {"weir_saved_seconds_total",
            "Time that reading prompts from the start would have taken longer, estimated."})),
+      preemptions_(registry_.AddCounter(
+          {"weir_preemptions_total", "Running requests that gave their memory to an older one."})),
+      recomputed_tokens_(registry_.AddCounter(
+          {"weir_recomputed_tokens_total", "Tokens computed again after a preemption."})),
+      early_shares_(
+          registry_.AddCounter({"weir_early_shares_total",
+                                "Requests that waited for a prefix which another was computing."})),
+      queue_timeouts_(registry_.AddCounter(
+          {"weir_queue_timeouts_total", "Requests that waited too long to begin."})),
       first_token_seconds_(registry_.AddHistogram(
           {"weir_first_token_seconds", "From the whole request to the first token, in seconds."},
           kFirstTokenBounds)),
@@ -122,7 +131,33 @@ std::string ServerMetrics::Text(const EngineGauges& gauges, const EngineCounters
   began_at_resume_point_.RaiseTo(static_cast<double>(counters.began_at_resume_point));
   began_with_replay_.RaiseTo(static_cast<double>(counters.began_with_replay));
   saved_seconds_.RaiseTo(counters.saved_seconds);
+  preemptions_.RaiseTo(static_cast<double>(counters.preemptions));
+  recomputed_tokens_.RaiseTo(static_cast<double>(counters.recomputed_tokens));
+  early_shares_.RaiseTo(static_cast<double>(counters.early_shares));
+  queue_timeouts_.RaiseTo(static_cast<double>(counters.queue_timeouts));
+  SetEngineSeries(gauges, counters);
   return registry_.Text();
+}
+
+void ServerMetrics::SetEngineSeries(const EngineGauges& gauges, const EngineCounters& counters) {
+  const auto raise = [this](std::optional<Histogram>& histogram, const MetricName& name,
+                            const EngineHistogram& counted) {
+    if (counted.counts.empty()) return;
+    if (!histogram) histogram = registry_.AddHistogram(name, counted.bounds);
+    histogram->RaiseTo(counted.counts, counted.sum);
+  };
+  raise(step_seconds_, {"weir_step_seconds", "Forward passes, in seconds."}, counters.step_seconds);
+  raise(step_sequences_, {"weir_step_sequences", "Requests that take part in a forward pass."},
+        counters.step_sequences);
+  for (size_t i = 0; i < gauges.waiting_by_bucket.size(); ++i) {
+    const auto& [bucket, requests] = gauges.waiting_by_bucket[i];
+    if (i == waiting_by_bucket_.size()) {
+      waiting_by_bucket_.push_back(registry_.AddGauge(
+          {"weir_bucket_waiting_requests", "Requests that wait to begin, by length in tokens."},
+          {{"tokens", bucket}}));
+    }
+    waiting_by_bucket_[i].Set(requests);
+  }
 }
 
 }  // namespace weir

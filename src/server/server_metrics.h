@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,13 +35,19 @@ class ServerMetrics {
   [[nodiscard]] std::string Text(const EngineGauges& gauges, const EngineCounters& counters);
 
  private:
+  void SetEngineSeries(const EngineGauges& gauges, const EngineCounters& counters);
+
   MetricRegistry registry_;
   std::vector<Counter> requests_;      // by Outcome
   std::vector<Counter> http_replies_;  // by hundreds of the status, from 2xx
   Counter prompt_tokens_, device_tokens_, replayed_tokens_, computed_tokens_, generated_tokens_;
   Counter vetoed_window_tokens_, vetoed_owed_tokens_;
   Counter began_cold_, began_at_resume_point_, began_with_replay_, saved_seconds_;
+  Counter preemptions_, recomputed_tokens_, early_shares_, queue_timeouts_;
   Histogram first_token_seconds_, next_token_seconds_, request_seconds_;
+  // Of the engine; made when the first numbers come, which bring their bounds and names.
+  std::optional<Histogram> step_seconds_, step_sequences_;
+  std::vector<Gauge> waiting_by_bucket_;
   Gauge running_, waiting_, connections_;
   Gauge full_bytes_used_, full_bytes_, window_bytes_used_, window_bytes_;
 };
