@@ -53,7 +53,7 @@ Case CaseOf(uint32_t index) {
   Case test;
   test.codec = kCodecs[index % 3];
   test.memory = static_cast<Memory>((index + index / 15) % 5);
-  test.max_live = 1 + index / 4 % 3;
+  test.max_live = 1 + index / 4 % 5;
   test.spec = {.architecture = index % 5 == 4 ? "mimo2" : "gemma3",
                .layers = kLayers[index * 5 / 3 % 8],
                .window = kWindows[index % 16],

@@ -31,7 +31,7 @@ ReuseMachine::ReuseMachine(ToyModel& model, const MachineOptions& options)
       options_(options),
       random_(options.seed),
       cache_(std::make_unique<KvCache>(model.layout(), model.Budget(options.tiles),
-                                       options.max_chunk_tokens)),
+                                       options.max_chunk_tokens, options.max_live)),
       rules_{.layers = model.layers(), .checkpoint_tokens = options.checkpoint_tokens},
       rules_without_replay_(rules_),
       token_limit_(static_cast<uint32_t>(
@@ -191,7 +191,7 @@ Result<KvChunk> ReuseMachine::Begin(Request& request) {
   return chunk;
 }
 
-// One request's chunk, or those of two in one batch.
+// One request's chunk, or those of several in one batch.
 void ReuseMachine::Advance() {
   const size_t index = Below(static_cast<uint32_t>(live_.size()));
   Request& request = live_[index];
@@ -209,15 +209,15 @@ void ReuseMachine::Advance() {
   }
   std::vector<std::pair<Request*, KvChunk>> chunks;
   chunks.emplace_back(&request, std::move(*chunk));
-  if (live_.size() > 1 && OneIn(3)) {
-    Request& other = live_[(index + 1) % live_.size()];
+  while (chunks.size() < live_.size() && OneIn(2)) {
+    Request& other = live_[(index + chunks.size()) % live_.size()];
     const bool can_go_on =
         other.chunks_left > 0 &&
         (other.decode_left > 0 || other.sequence->token_count() < other.sequence->tokens().size());
-    if (can_go_on) {
-      auto second = Begin(other);
-      if (second) chunks.emplace_back(&other, std::move(*second));
-    }
+    if (!can_go_on) break;
+    auto further = Begin(other);
+    if (!further) break;
+    chunks.emplace_back(&other, std::move(*further));
   }
   const bool is_lost = chunks.size() == 1 && OneIn(100);
   RunChunks(std::move(chunks), is_lost ? Fate::kLost : Fate::kCommitted);
