@@ -80,14 +80,15 @@ class World {
   PrefixPin root = trie.Root("");
   double bytes_per_node = 0;
 
-  // Its window tiles are kept for the last five tiles.
+  // What a request does that finds nothing. Its window tiles are kept for the last five tiles.
   void Insert(std::span<const TokenId> text, std::vector<NodeTiles>& tiles) {
     NodeId parent = root.node();
+    trie.Stamp(parent);
     for (uint32_t i = 0; i < text.size() / kTileTokens; ++i) {
       parent = trie.Insert(parent, text.subspan(size_t{i} * kTileTokens, kTileTokens), tiles[i]);
     }
     trie.AddResumePoint(parent, kTileTokens, ResumeClass::kNewest);
-    trie.Stamp(parent);
+    trie.Restamp(parent);
   }
 
   std::vector<NodeTiles> Allocate(size_t count) {

@@ -62,7 +62,10 @@ bool CachedSequence::TryStart(std::span<const TokenId> prompt, SequenceStart& st
   published_tiles_ =
       (replay ? std::min(start.position, replay->window_whole_from) : start.position) / kTileTokens;
   cursor_ = trie_.Pin(published_tiles_ > 0 ? match_.nodes[published_tiles_ - 1] : root_.node());
-  if (start.position == 0) return true;
+  if (start.position == 0) {
+    trie_.Stamp(root_.node());
+    return true;
+  }
 
   const uint32_t last = (start.position - 1) / kTileTokens;
   const Place place{match_.nodes[last], start.position - last * kTileTokens};
@@ -198,7 +201,7 @@ void CachedSequence::Finish() {
   const Place place = PlaceOf(end);
   if (place.node == NodeId()) return;
   trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest);
-  trie_.Stamp(place.node);
+  trie_.Restamp(place.node);
 }
 
 }  // namespace weir

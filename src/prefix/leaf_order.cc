@@ -1,6 +1,7 @@
 #include "prefix/leaf_order.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 
@@ -19,24 +20,31 @@ uint32_t KindAfter(uint32_t kind, uint64_t pause) {
   return 1 + kPauses * uses + (pause >= kLongPause ? 1 : 0);
 }
 
-constexpr uint64_t kSampleShare = 8;     // one tile in so many is watched
+// One tile in so many is watched: all of few; of very many fewer, for the time it takes.
+uint64_t SampleShareOf(size_t node_count) {
+  const uint64_t usual = std::clamp<uint64_t>(node_count / 48, 1, 8);
+  return std::bit_floor(std::clamp<uint64_t>(node_count / 8192, usual, 32));
+}
+
 constexpr uint64_t kLearnInterval = 64;  // in uses of the sample, at least
-constexpr size_t kFewWatched = 4096;
+constexpr size_t kFewNodes = 1 << 15;    // the sample's tiles stand for so many at least
 constexpr size_t kFewGone = 1 << 17;
+constexpr size_t kManyNewLeaves = 1 << 16;
 
 }  // namespace
 
 LeafOrder::LeafOrder(size_t node_count)
-    : odds_(kPriors),
-      most_watched_(std::max(kFewWatched, node_count / 2)),
-      gone_(std::max(kFewGone, 4 * node_count)) {
+    : sample_share_(SampleShareOf(node_count)),
+      odds_(kPriors),
+      most_watched_(std::max(kFewNodes, 4 * node_count) / sample_share_),
+      gone_(std::max(kFewGone, 2 * node_count)) {
   static_assert(kPriors.size() == kKindCount);
 }
 
 std::optional<uint32_t> LeafOrder::GoneKinds::Find(uint64_t key) const {
-  const uint32_t slot = slots_[IndexOf(key)];
-  if (slot == 0 || (slot & ~kKindMask) != TagOf(key)) return std::nullopt;
-  return (slot & kKindMask) - 1;
+  const uint16_t slot = slots_[IndexOf(key)];
+  if (slot == 0 || TagOf(slot) != TagOf(key)) return std::nullopt;
+  return (slot & kKindMask) - 1U;
 }
 
 // Of a tile that comes back after it went the pause was a long one.
@@ -55,19 +63,19 @@ LeafOrder::Heat& LeafOrder::HeatOf(NodeId node) {
 void LeafOrder::Use(NodeId node, uint64_t key) {
   Heat& heat = HeatOf(node);
   if (heat.is_known && heat.used_at == now_) return;
-  const bool is_leaf = heat.is_leaf;
+  const bool is_leaf = IsLeaf(node);
   if (is_leaf) RemoveLeaf(node);
   heat.kind = static_cast<uint8_t>(KindAtUse(heat, key));
   heat.is_known = true;
   heat.used_at = now_;
-  if (key % kSampleShare == 0) Watch(key, heat.kind);
+  if ((key & (sample_share_ - 1)) == 0) Watch(key, heat.kind);
   if (is_leaf) AddLeaf(node);
 }
 
 void LeafOrder::Refresh(NodeId node) {
   Heat& heat = HeatOf(node);
   WEIR_CHECK(heat.is_known);
-  const bool is_leaf = heat.is_leaf;
+  const bool is_leaf = IsLeaf(node);
   if (is_leaf) RemoveLeaf(node);
   heat.used_at = now_;
   if (is_leaf) AddLeaf(node);
@@ -75,29 +83,50 @@ void LeafOrder::Refresh(NodeId node) {
 
 void LeafOrder::Forget(NodeId node, uint64_t key) {
   const Heat& heat = HeatOf(node);
-  WEIR_CHECK(heat.is_known && !heat.is_leaf);
+  WEIR_CHECK(heat.is_known && !IsLeaf(node));
   gone_.Put(key, heat.kind);
   HeatOf(node) = {};
 }
 
+void LeafOrder::ForgetAll() {
+  heat_.clear();
+  for (Leaves& leaves : leaves_) leaves.clear();
+  new_leaves_.clear();
+  leaf_count_ = 0;
+}
+
 void LeafOrder::AddLeaf(NodeId node) {
   Heat& heat = HeatOf(node);
-  WEIR_CHECK(heat.is_known && !heat.is_leaf);
-  heat.is_leaf = true;
-  leaves_[heat.kind].emplace(heat.used_at, node);
+  WEIR_CHECK(heat.is_known && !IsLeaf(node));
+  heat.place = Place::kNew;
+  ++leaf_count_;
+  new_leaves_.push_back(node);
+  if (new_leaves_.size() >= kManyNewLeaves) SortNewLeaves();
 }
 
 void LeafOrder::RemoveLeaf(NodeId node) {
   Heat& heat = HeatOf(node);
-  WEIR_CHECK(heat.is_leaf);
-  heat.is_leaf = false;
-  leaves_[heat.kind].erase({heat.used_at, node});
+  WEIR_CHECK(IsLeaf(node));
+  if (heat.place == Place::kSorted) leaves_[heat.kind].erase({heat.used_at, node});
+  heat.place = Place::kNone;
+  --leaf_count_;
 }
 
-size_t LeafOrder::leaf_count() const {
-  size_t count = 0;
-  for (const Leaves& leaves : leaves_) count += leaves.size();
-  return count;
+// Most of a new prompt's nodes were leaves only until the next one came.
+void LeafOrder::SortNewLeaves() {
+  for (const NodeId node : new_leaves_) {
+    if (node.value() >= heat_.size()) continue;
+    Heat& heat = heat_[node.value()];
+    if (heat.place != Place::kNew) continue;
+    leaves_[heat.kind].emplace(heat.used_at, node);
+    heat.place = Place::kSorted;
+  }
+  new_leaves_.clear();
+}
+
+NodeId LeafOrder::NextColdest(NodeId leaf) {
+  SortNewLeaves();
+  return After(leaf);
 }
 
 void LeafOrder::CountWait(Watched& watched) {
@@ -151,7 +180,8 @@ NodeId LeafOrder::After(NodeId leaf) const {
   NodeId best;
   Rank best_rank{};
   const bool is_first = leaf == NodeId();
-  WEIR_CHECK(is_first || (leaf.value() < heat_.size() && heat_[leaf.value()].is_leaf));
+  WEIR_CHECK(is_first ||
+             (leaf.value() < heat_.size() && heat_[leaf.value()].place == Place::kSorted));
   const Rank floor = is_first ? Rank{} : RankOf(leaf);
   // Whether `candidate` comes after `leaf`; then it may be the best.
   const auto offer = [&](NodeId candidate) {

@@ -8,11 +8,13 @@
 // then; this order keeps some, and gives up those that just paused.
 //
 // Time goes by in uses of the trie: all tiles that a request reads or writes are used at one
-// moment. Deterministic. Ownership: plain values. Threads: one caller. Leaves are kept sorted:
-// O(log n) for one that comes or goes, O(1) on average for a use.
+// moment. Deterministic. Ownership: plain values. Threads: one caller. Leaves are sorted when the
+// coldest is asked for: O(1) on average for a use and for a leaf that comes and goes before that,
+// O(log n) for one that stays.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <list>
 #include <optional>
@@ -28,8 +30,8 @@ namespace weir {
 
 class LeafOrder {
  public:
-  // `node_count`: about how many nodes there will be. Sets what is remembered of others: about 32
-  // bytes for each, and 0.5 MB.
+  // `node_count`: about how many nodes there will be. Sets what is remembered of others: about 16
+  // bytes for each, and 4 MB.
   explicit LeafOrder(size_t node_count);
 
   // A new moment.
@@ -45,18 +47,25 @@ class LeafOrder {
   void AddLeaf(NodeId node);
   void RemoveLeaf(NodeId node);
 
+  // All nodes at once; what was learned stays.
+  void ForgetAll();
+
   // The leaf to go first, none (0) without leaves. Next: the one after it.
-  [[nodiscard]] NodeId Coldest() const { return After(NodeId()); }
-  [[nodiscard]] NodeId NextColdest(NodeId leaf) const { return After(leaf); }
-  [[nodiscard]] size_t leaf_count() const;
+  [[nodiscard]] NodeId Coldest() { return NextColdest(NodeId()); }
+  [[nodiscard]] NodeId NextColdest(NodeId leaf);
+  [[nodiscard]] size_t leaf_count() const { return leaf_count_; }
+  [[nodiscard]] bool IsLeaf(NodeId node) const {
+    return node.value() < heat_.size() && heat_[node.value()].place != Place::kNone;
+  }
 
  private:
   static constexpr uint32_t kKindCount = 7;
+  enum class Place : uint8_t { kNone, kNew, kSorted };  // of a leaf
   struct Heat {
     uint64_t used_at = 0;
     uint8_t kind = 0;
     bool is_known = false;
-    bool is_leaf = false;
+    Place place = Place::kNone;
   };
   struct Watched {  // a tile of the sample since its last use
     uint64_t key = 0;
@@ -74,20 +83,22 @@ class LeafOrder {
   using Leaves = std::set<std::pair<uint64_t, NodeId>>;  // last use, node
 
   // The kind that a tile had when it went. Direct-mapped: a newer one takes the place of an older.
+  // One stranger in 8,192 is taken for a tile that went.
   class GoneKinds {
    public:
-    explicit GoneKinds(size_t slot_count) : slots_(slot_count) {}
-    void Put(uint64_t key, uint32_t kind) { SlotOf(key) = TagOf(key) | (kind + 1); }
+    explicit GoneKinds(size_t slot_count) : slots_(std::bit_ceil(slot_count)) {}
+    void Put(uint64_t key, uint32_t kind) {
+      slots_[IndexOf(key)] = static_cast<uint16_t>(TagOf(key) | (kind + 1));
+    }
     [[nodiscard]] std::optional<uint32_t> Find(uint64_t key) const;
 
    private:
-    static constexpr uint32_t kKindMask = 7;
-    [[nodiscard]] static uint32_t TagOf(uint64_t key) {
-      return static_cast<uint32_t>(key) & ~kKindMask;
+    static constexpr uint16_t kKindMask = 7;
+    [[nodiscard]] static uint16_t TagOf(uint64_t key) {
+      return static_cast<uint16_t>(key & ~uint64_t{kKindMask});
     }
-    [[nodiscard]] size_t IndexOf(uint64_t key) const { return (key >> 32) % slots_.size(); }
-    uint32_t& SlotOf(uint64_t key) { return slots_[IndexOf(key)]; }
-    std::vector<uint32_t> slots_;  // 29 bits of the key, kind + 1; 0: empty
+    [[nodiscard]] size_t IndexOf(uint64_t key) const { return (key >> 32) & (slots_.size() - 1); }
+    std::vector<uint16_t> slots_;  // 13 bits of the key, kind + 1; 0: empty
   };
 
   [[nodiscard]] Heat& HeatOf(NodeId node);
@@ -98,11 +109,15 @@ class LeafOrder {
   [[nodiscard]] bool IsYoung(uint32_t kind, uint64_t used_at) const {
     return ReuseOdds::PhaseOf(now_ - used_at) < odds_.PeakOf(kind);
   }
+  void SortNewLeaves();
   [[nodiscard]] Rank RankOf(NodeId leaf) const;
   [[nodiscard]] NodeId After(NodeId leaf) const;
 
   std::vector<Heat> heat_;  // by node
   std::array<Leaves, kKindCount> leaves_;
+  std::vector<NodeId> new_leaves_;  // and nodes that were some
+  size_t leaf_count_ = 0;
+  uint64_t sample_share_;  // one tile in so many is watched; a power of two
   ReuseOdds odds_;
   std::list<Watched> watched_;  // longest unused first
   std::unordered_map<uint64_t, std::list<Watched>::iterator> by_key_;

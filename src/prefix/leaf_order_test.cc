@@ -16,7 +16,7 @@
 namespace weir {
 namespace {
 
-std::vector<NodeId> InOrder(const LeafOrder& order) {
+std::vector<NodeId> InOrder(LeafOrder& order) {
   std::vector<NodeId> leaves;
   for (NodeId leaf = order.Coldest(); leaf != NodeId(); leaf = order.NextColdest(leaf)) {
     leaves.push_back(leaf);
@@ -87,7 +87,7 @@ class Twin {
     }
     node.is_known = true;
     node.used_at = now_;
-    if (key % 8 == 0) Watch(key, node.kind);
+    Watch(key, node.kind);  // of so few nodes all are in the sample
   }
   void Refresh(NodeId id) { nodes_[id].used_at = now_; }
   void Forget(NodeId id, uint64_t key) {

@@ -32,6 +32,7 @@ PrefixTrie::State::State(KvCache& kv_cache, const PrefixTrieOptions& options)
       needs(NeedsOf(cache.layout())),
       hasher(options.secret, options.fingerprint, options.hash_mask),
       index(ExpectedNodes(cache)),
+      leaves(ExpectedNodes(cache)),
       full(cache.full_pool()) {
   if (cache.window_pool() != nullptr) {
     window.emplace(*cache.window_pool(), nodes, [reach = needs.window](uint32_t position) {
@@ -103,7 +104,20 @@ void PrefixTrie::Unpin(NodeId node) {
 void PrefixTrie::Stamp(NodeId node) {
   State& state = *state_;
   if (!state.nodes[node].is_live()) return;
-  for (; node != NodeId(); node = state.nodes[node].parent) state.heat.MakeWarmest(node);
+  state.leaves.Tick();
+  for (; node != NodeId(); node = state.nodes[node].parent) {
+    state.heat.MakeWarmest(node);
+    state.NoteUse(node);
+  }
+}
+
+void PrefixTrie::Restamp(NodeId node) {
+  State& state = *state_;
+  if (!state.nodes[node].is_live()) return;
+  for (; node != NodeId(); node = state.nodes[node].parent) {
+    state.heat.MakeWarmest(node);
+    if (!state.nodes[node].is_root()) state.leaves.Refresh(node);
+  }
 }
 
 bool PrefixTrie::AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class) {

@@ -124,17 +124,19 @@ class PrefixTrie {
   // Node ids are good while the node is pinned, or until the next call that may remove it: Insert,
   // MakeRoom, Flush, an unpin.
 
-  // Heat. Stamp: a request read or wrote the path to `node`. StampResume: it resumed there; only
-  // what the last W tokens before that place need is refreshed.
+  // Heat. Stamp: a request begins, which uses the path to `node` (the root, if it found nothing)
+  // and what it inserts. Restamp: it ends, and was using that path until now. StampResume: it
+  // resumed there; only what the last W tokens before that place need is refreshed.
   void Stamp(NodeId node);
+  void Restamp(NodeId node);
   void StampResume(NodeId node, uint32_t count);
   // A request would have resumed there, but window or owed tiles were gone.
   void NoteVeto(NodeId node, uint32_t count);
 
   // Evicts until every pool has `need` tiles free, each pool by its own shortfall: full tiles leaf
-  // first by heat, window tiles first those of no resume point and then by ResumePoints' order.
-  // Nodes whose full tile a running sequence uses stay like pinned ones: they would free nothing.
-  // False if something is still missing; what could be freed is free then too.
+  // first in LeafOrder's order, window tiles first those of no resume point and then by
+  // ResumePoints' order. Nodes whose full tile a running sequence uses stay like pinned ones: they
+  // would free nothing. False if something is still missing; what could be freed is free then too.
   bool MakeRoom(const TileNeed& need);
   // Gives up the window and owed tile of a node, and the resume points that need them.
   void DropSidecars(NodeId node);

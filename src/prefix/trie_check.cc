@@ -13,6 +13,7 @@ struct Sums {
   uint64_t live = 0;
   uint64_t roots = 0;
   uint64_t tails = 0;
+  uint64_t leaves = 0;
   uint64_t pins = 0;
 };
 
@@ -90,9 +91,13 @@ void PrefixTrie::CheckInvariants() const {
     ++sums.live;
     sums.roots += node.is_root() ? 1 : 0;
     sums.tails += node.is_tail() ? 1 : 0;
+    const bool is_leaf = !node.is_root() && node.children.empty();
+    WEIR_CHECK(state.leaves.IsLeaf(id) == is_leaf);
+    sums.leaves += is_leaf ? 1 : 0;
   }
   WEIR_CHECK(sums.pins == state.pins && sums.tails == state.tails);
   WEIR_CHECK(sums.live == state.heat.count() && sums.roots == state.roots.count());
+  WEIR_CHECK(sums.leaves == state.leaves.leaf_count());
   WEIR_CHECK(state.index.count() == sums.live - sums.roots);
   state.CheckFullTiles();
   if (state.window) state.window->CheckInvariants();

@@ -25,19 +25,22 @@ bool PrefixTrie::State::IsEvictable(NodeId id) const {
   return !node.is_root() && !IsHeld(id) && !full.IsInUse(node);
 }
 
-// One walk from cold to warm: a parent is warmer than its children, so it is met after they went.
+// Leaves that must stay are out of the order meanwhile, so that each is met once.
 bool PrefixTrie::State::MakeFullRoom(uint32_t need) {
   if (!HasFullGroup()) return true;
-  NodeId node = heat.coldest();
-  while (node != NodeId() && full.pool()->free_count() < need) {
-    const NodeId colder = heat.Colder(node);  // stays: only `node` and ancestors go
-    if (IsEvictable(node)) {
-      Remove(node);
-      node = heat.Warmer(colder);
+  std::vector<NodeId>& staying = held_leaves;
+  staying.clear();
+  while (full.pool()->free_count() < need) {
+    const NodeId leaf = leaves.Coldest();
+    if (leaf == NodeId()) break;
+    if (IsEvictable(leaf)) {
+      Remove(leaf);
     } else {
-      node = heat.Warmer(node);
+      leaves.RemoveLeaf(leaf);
+      staying.push_back(leaf);
     }
   }
+  for (const NodeId leaf : staying) leaves.AddLeaf(leaf);
   return full.pool()->free_count() >= need;
 }
 
@@ -77,6 +80,9 @@ NodeId PrefixTrie::State::RemoveLeaf(NodeId id) {
     full.Drop(node);
     index.Remove(node.hash, id);
     RemoveFromParent(nodes, id);
+    leaves.RemoveLeaf(id);
+    leaves.Forget(id, node.hash.low);
+    if (nodes[parent].children.empty() && !nodes[parent].is_root()) leaves.AddLeaf(parent);
     if (node.is_tail()) --tails;
   }
   nodes.Free(id);
@@ -91,6 +97,7 @@ uint64_t PrefixTrie::Flush() {
     state.Detach(node);
   }
   state.heat.Clear();
+  state.leaves.ForgetAll();
   state.index.Clear();
   state.roots.Clear();
   state.tails = 0;

@@ -50,6 +50,10 @@ NodeId PrefixTrie::State::AddNode(NodeId parent, const ChainHash& hash,
   AddToParent(nodes, node);
   index.Add(hash, node);
   heat.AddColderThan(node, parent);
+  NoteUse(node);
+  const bool was_leaf = !nodes[parent].is_root() && nodes[parent].children.size() == 1;
+  if (was_leaf) leaves.RemoveLeaf(parent);
+  leaves.AddLeaf(node);
   if (nodes[node].is_tail()) ++tails;
   ++counters.inserted;
   return node;
@@ -113,6 +117,7 @@ bool PrefixTrie::State::RetireTail(NodeId tail, NodeId continuation) {
   ForEachSidecar([&](Sidecar& sidecar) { sidecar.MovePoints(tail, continuation); });
   heat.Remove(continuation);  // it stands for what the tail's users wanted
   heat.AddColderThan(continuation, nodes[tail].parent);
+  leaves.Refresh(continuation);
   Remove(tail);
   return true;
 }

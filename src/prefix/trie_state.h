@@ -9,6 +9,7 @@
 #include "prefix/full_tiles.h"
 #include "prefix/hash_index.h"
 #include "prefix/heat_list.h"
+#include "prefix/leaf_order.h"
 #include "prefix/node_table.h"
 #include "prefix/prefix_trie.h"
 #include "prefix/root_table.h"
@@ -56,6 +57,9 @@ struct PrefixTrie::State {
   // trie_evict.cc
   [[nodiscard]] uint64_t node_count() const { return heat.count() - roots.count(); }  // live
   [[nodiscard]] bool IsEvictable(NodeId node) const;
+  void NoteUse(NodeId node) {
+    if (!nodes[node].is_root()) leaves.Use(node, nodes[node].hash.low);
+  }
   [[nodiscard]] bool IsWorthless(NodeId node) const;
   NodeId RemoveLeaf(NodeId node);  // live; returns its parent
   void Remove(NodeId leaf) { RemoveWorthless(RemoveLeaf(leaf)); }
@@ -77,7 +81,8 @@ struct PrefixTrie::State {
   NodeTable nodes;
   RootTable roots;        // of live roots
   HashIndex index;        // of live nodes that are no roots
-  HeatList<NodeId> heat;  // of live nodes; no child is warmer than its parent
+  HeatList<NodeId> heat;  // of live nodes, by last use; no child is warmer than its parent
+  LeafOrder leaves;       // of live nodes that are no roots: which goes first
   FullTiles full;
   std::optional<Sidecar> window;
   std::optional<Sidecar> owed;
@@ -87,6 +92,7 @@ struct PrefixTrie::State {
   mutable uint64_t collisions = 0;
   mutable std::vector<PathTile> path;  // buffer of Match
   std::vector<NodeId> bared;           // buffer of MakeSidecarRoom
+  std::vector<NodeId> held_leaves;     // buffer of MakeFullRoom
 };
 
 }  // namespace weir

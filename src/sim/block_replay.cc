@@ -20,8 +20,8 @@ class BlockOrder {
   virtual void Use(uint32_t node) = 0;
   virtual void AddLeaf(uint32_t node) = 0;
   virtual void RemoveLeaf(uint32_t node) = 0;
-  virtual void Forget(uint32_t node) = 0;              // it went
-  [[nodiscard]] virtual uint32_t Coldest() const = 0;  // 0: no leaf
+  virtual void Forget(uint32_t node) = 0;        // it went
+  [[nodiscard]] virtual uint32_t Coldest() = 0;  // 0: no leaf
   // Whether `parent`, a leaf since `child` went, goes with it.
   [[nodiscard]] virtual bool GoTogether(uint32_t /*child*/, uint32_t /*parent*/) const {
     return false;
@@ -35,9 +35,7 @@ class SortedOrder : public BlockOrder {
   void AddLeaf(uint32_t node) override { leaves_.insert(EntryOf(node)); }
   void RemoveLeaf(uint32_t node) override { leaves_.erase(EntryOf(node)); }
   void Forget(uint32_t /*node*/) override {}
-  [[nodiscard]] uint32_t Coldest() const override {
-    return leaves_.empty() ? 0 : leaves_.begin()->node;
-  }
+  [[nodiscard]] uint32_t Coldest() override { return leaves_.empty() ? 0 : leaves_.begin()->node; }
 
  protected:
   [[nodiscard]] uint64_t heat(uint32_t node) const { return heat_[node]; }
@@ -102,7 +100,7 @@ class WeirOrder : public BlockOrder {
   void AddLeaf(uint32_t node) override { order_.AddLeaf(NodeId(node)); }
   void RemoveLeaf(uint32_t node) override { order_.RemoveLeaf(NodeId(node)); }
   void Forget(uint32_t node) override { order_.Forget(NodeId(node), KeyOf(node)); }
-  [[nodiscard]] uint32_t Coldest() const override { return order_.Coldest().value(); }
+  [[nodiscard]] uint32_t Coldest() override { return order_.Coldest().value(); }
 
  private:
   // A hash, as the trie's keys are (of SplitMix64).

@@ -1,0 +1,165 @@
+// Conversations that go on in turns, with memory for a few of them: what is found again, against
+// what somebody would find who knows the future.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "prefix/cached_sequence.h"
+#include "support/prefix_kv.h"
+
+namespace weir {
+namespace {
+
+using test::PrefixKv;
+
+constexpr uint32_t kChunk = 512;
+const ReuseRules kRules{.layers = {{KvGroupKind::kFull, 0}}};
+
+struct Shape {
+  uint32_t conversations = 8;
+  uint32_t first_tokens = 3000;
+  uint32_t turn_tokens = 40;
+  uint32_t answer_tokens = 24;
+  uint32_t rounds = 40;
+  uint32_t full_tiles = 3 * 32;
+};
+
+// Tokens of prompts, and those of them that were found.
+struct Found {
+  uint64_t prompt = 0;
+  uint64_t hit = 0;
+  Found& operator+=(const Found& other) {
+    prompt += other.prompt;
+    hit += other.hit;
+    return *this;
+  }
+  [[nodiscard]] double rate() const {
+    return static_cast<double>(hit) / static_cast<double>(prompt);
+  }
+};
+
+TokenId TokenOf(uint32_t conversation, uint32_t position) {
+  return TokenId(static_cast<int32_t>(conversation * 7919 + position));
+}
+
+uint32_t PromptCount(const Shape& shape, uint32_t round) {
+  return shape.first_tokens + round * (shape.turn_tokens + shape.answer_tokens) + shape.turn_tokens;
+}
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  return out << shape.conversations << " conversations, " << shape.full_tiles << " tiles";
+}
+
+class Turns {
+ public:
+  explicit Turns(const Shape& shape)
+      : shape_(shape),
+        kv_({.full_tiles = shape.full_tiles, .window = 0, .max_chunk_tokens = kChunk}),
+        trie_(kv_.cache(), {}) {}
+
+  Found Round(uint32_t round) {
+    Found found;
+    for (uint32_t c = 0; c < shape_.conversations; ++c) {
+      const uint32_t prompt_count = PromptCount(shape_, round);
+      found.prompt += prompt_count;
+      found.hit += Ask(c, prompt_count);
+    }
+    return found;
+  }
+
+ private:
+  // Returns the tokens that were found.
+  uint32_t Ask(uint32_t conversation, uint32_t prompt_count) {
+    std::vector<TokenId> prompt;
+    for (uint32_t i = 0; i < prompt_count; ++i) prompt.push_back(TokenOf(conversation, i));
+    CachedSequence sequence(trie_, kv_.cache(), kRules, "");
+    const uint32_t hit = sequence.Start(prompt, {}).position;
+    for (uint32_t left = prompt_count - hit; left > 0;
+         left = prompt_count - sequence.token_count()) {
+      Advance(sequence, std::min(left, kChunk));
+    }
+    for (uint32_t i = 0; i < shape_.answer_tokens; ++i) {
+      sequence.Append(TokenOf(conversation, prompt_count + i));
+      Advance(sequence, 1);
+    }
+    sequence.Finish();
+    return hit;
+  }
+
+  static void Advance(CachedSequence& sequence, uint32_t count) {
+    auto chunk = sequence.BeginChunk(count);
+    ASSERT_TRUE(chunk.has_value()) << chunk.error().message;
+    (void)chunk->Tiles(kRules.layers[0]);
+    chunk->EndLayer(kRules.layers[0]);
+    sequence.Commit(std::move(*chunk));
+  }
+
+  const Shape shape_;
+  PrefixKv kv_;
+  PrefixTrie trie_;
+};
+
+// Each conversation keeps its beginning. What a request needs comes from the end of the one whose
+// turn is last: that is the one before.
+class Belady {
+ public:
+  explicit Belady(const Shape& shape) : shape_(shape), kept_(shape.conversations, 0) {}
+
+  Found Round(uint32_t round) {
+    Found found;
+    for (uint32_t c = 0; c < shape_.conversations; ++c) {
+      const uint32_t prompt_count = PromptCount(shape_, round);
+      found.prompt += prompt_count;
+      found.hit += std::min(kept_[c] * 128, prompt_count - 1);
+      kept_[c] = (prompt_count + shape_.answer_tokens + 127) / 128;
+      GiveWay(c);
+    }
+    return found;
+  }
+
+ private:
+  void GiveWay(uint32_t running) {
+    uint32_t total = 0;
+    for (const uint32_t count : kept_) total += count;
+    uint32_t victim = running;
+    while (total > shape_.full_tiles) {
+      victim = (victim + shape_.conversations - 1) % shape_.conversations;
+      const uint32_t gone = std::min(kept_[victim], total - shape_.full_tiles);
+      kept_[victim] -= gone;
+      total -= gone;
+    }
+  }
+  const Shape shape_;
+  std::vector<uint32_t> kept_;  // tiles
+};
+
+class ConversationsInTurns : public ::testing::TestWithParam<Shape> {};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ConversationsInTurns,
+                         ::testing::Values(Shape{},
+                                           Shape{.conversations = 12, .full_tiles = 5 * 30},
+                                           Shape{.conversations = 5, .full_tiles = 2 * 32},
+                                           Shape{.turn_tokens = 300, .rounds = 20}));
+
+// By last use alone they would find nothing: each is gone when its turn comes.
+TEST_P(ConversationsInTurns, FindNearlyAllThatMemoryForAFewCanKeep) {
+  const Shape shape = GetParam();
+  Turns turns(shape);
+  Belady belady(shape);
+  Found found;
+  Found best;
+  for (uint32_t round = 0; round < shape.rounds; ++round) {
+    found += turns.Round(round);
+    best += belady.Round(round);
+  }
+  RecordProperty("found", std::to_string(found.rate()));
+  RecordProperty("best", std::to_string(best.rate()));
+  EXPECT_GE(found.rate(), 0.9 * best.rate());
+  EXPECT_LE(found.rate(), 1.01 * best.rate());  // tails are kept besides whole tiles
+}
+
+}  // namespace
+}  // namespace weir
