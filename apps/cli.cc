@@ -33,6 +33,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"chat", "A conversation on the terminal", MakeChatCommand},
     {"run", "One completion to standard output", MakeRunCommand},
     {"bench", "Prefill and decode speed, with llama-bench's flags and output", MakeBenchCommand},
+    {"bench-serve", "Load on any OpenAI-compatible server: latencies and throughput",
+     MakeBenchServeCommand},
     {"inspect", "What a GGUF file holds: metadata, groups, tensors", MakeInspectCommand},
     {"perplexity", "How well a model foretells a text; KL against saved rows",
      MakePerplexityCommand},

@@ -22,6 +22,7 @@ namespace weir {
 using Command = std::function<Result<void>()>;
 
 Command MakeBenchCommand(CLI::App& app);
+Command MakeBenchServeCommand(CLI::App& app);
 Command MakeChatCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakePerplexityCommand(CLI::App& app);
