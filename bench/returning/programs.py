@@ -42,10 +42,10 @@ def frames(reply):
 
 
 class Program:
-    """A running server: `with Program(name, command) as program`."""
+    """A running server: `with Program(name, command) as program`. It listens on any free port unless told which."""
 
-    def __init__(self, name, command):
-        self.name, self.port = name, free_port()
+    def __init__(self, name, command, port=None):
+        self.name, self.port = name, port or free_port()
         self.command = [*command, "--host", "127.0.0.1", "--port", str(self.port)]
 
     def __enter__(self):
