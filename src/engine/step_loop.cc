@@ -11,6 +11,9 @@ namespace {
 
 // A prefix that is worth waiting for is longer than what is cached by so much.
 constexpr uint32_t kLeastShared = kTileTokens;
+// Prefixes that one request waits for, one after the other: where memory keeps none of them, it
+// must read its prompt itself in the end.
+constexpr uint32_t kMostShares = 4;
 
 double Seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
@@ -37,7 +40,7 @@ struct StepLoop::Job {
   const EventSink sink;
   Generation generation;
   std::optional<Shared> shared;
-  bool has_shared = false;   // for the count: once a request
+  uint32_t share_count = 0;
   uint32_t step_tokens = 0;  // of the step being planned
 };
 
@@ -139,7 +142,7 @@ WaitingQueue::Verdict StepLoop::Offer(Job& job) {
   if (job.shared) {
     somebody_shares_ = true;
     Find(job.shared->by)->generation.ExpectBranch(job.shared->position);
-    if (!std::exchange(job.has_shared, true)) ++parts_.stats.early_shares;
+    if (++job.share_count == 1) ++parts_.stats.early_shares;
     return WaitingQueue::Verdict::kPass;
   }
   return HasRoomFor(job) ? WaitingQueue::Verdict::kTake : WaitingQueue::Verdict::kNoRoom;
@@ -160,6 +163,7 @@ std::optional<StepLoop::Shared> StepLoop::FindShared(const Job& job, uint32_t ca
   const Generation& generation = job.generation;
   const auto tokens = generation.tokens();
   if (generation.request().prompt_logprobs) return std::nullopt;  // it computes all of it anyhow
+  if (job.share_count == kMostShares) return std::nullopt;
   std::optional<Shared> best;
   for (const Job* other : running_) {
     const Generation& reader = other->generation;
