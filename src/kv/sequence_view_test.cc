@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace weir {
@@ -165,6 +166,51 @@ TEST(SequenceView, ALeavingTileThatAnotherHoldsIsKeptWithoutAFreeSlot) {
   Advance(view, 160, {.resume_positions = {}, .keep_interior = true});
   EXPECT_EQ(view.window_tile_count(), 2U);
   EXPECT_EQ(view.TilesAt(0).window.id(), tail.window.id());
+}
+
+// What `view` has of every tile before `position`.
+PrefixTiles PrefixOf(const SequenceView& view, uint32_t position) {
+  PrefixTiles prefix{.position = position, .tiles = {}};
+  for (uint32_t tile = 0; tile * 128 < position; ++tile) prefix.tiles.push_back(view.TilesAt(tile));
+  return prefix;
+}
+
+TEST(SequenceView, ALeavingTileThatAnotherSequenceSeesIsNotWrittenOver) {
+  // window 130, both at 256: rows 127..255 in tiles 0 and 1
+  // the second at 556:       rows 427..555 in tiles 3 and 4
+  KvCache cache(Layout(130), Budget(10, 4), 2048);
+  SequenceView first(cache);
+  Advance(first, 256);
+  const TileId seen = first.TilesAt(1).window.id();
+  const uint64_t bytes = cache.window_pool()->group().tile_bytes();
+  std::memset(cache.window_pool()->KeyPlane(seen, 0), 0x5A, bytes);
+  SequenceView second(cache);
+  ASSERT_TRUE(second.Adopt(PrefixOf(first, 256)).has_value());
+  EXPECT_EQ(second.TilesAt(1).window.id(), seen);
+  Advance(second, 300);
+  EXPECT_EQ(cache.window_pool()->used_count(), 4U);
+  const std::vector<std::byte> expected(bytes, std::byte{0x5A});
+  EXPECT_EQ(std::memcmp(cache.window_pool()->KeyPlane(seen, 0), expected.data(), bytes), 0);
+}
+
+TEST(SequenceView, AReplayLendsNoTileFromBeforeItsRowsAreWhole) {
+  // window 300, resumed at 600: rows 301..599 in tiles 2, 3 and 4; computed from 100 on
+  KvCache cache(Layout(300), Budget(10, 10), 2048);
+  PrefixTiles prefix;
+  {
+    SequenceView donor(cache);
+    Advance(donor, 600);
+    prefix = PrefixOf(donor, 600);
+  }
+  for (NodeTiles& tiles : prefix.tiles) tiles.window = TileRef();
+  SequenceView view(cache);
+  const ReplaySpan span{.begin = 100, .window_whole_from = 256, .owed_whole_from = 600};
+  ASSERT_TRUE(view.Adopt(std::move(prefix), span).has_value());
+  Advance(view, 500, {.resume_positions = {}, .keep_interior = true});
+  ASSERT_EQ(view.token_count(), 600U);
+  EXPECT_FALSE(view.TilesAt(0).window);
+  EXPECT_FALSE(view.TilesAt(1).window);  // kept, but its first rows saw too little
+  EXPECT_TRUE(view.TilesAt(2).window);
 }
 
 TEST(SequenceView, MayBeMovedWhileAChunkIsOpen) {
