@@ -135,7 +135,9 @@ TEST(PrefixCache, MessageStartsBecomeResumePoints) {
   Compute(cache, "a", prompt, std::vector<uint32_t>{260, 520});
   const auto by_class = cache.stats().resume_points;
   EXPECT_EQ(by_class[static_cast<size_t>(ResumeClass::kPeriodic)], 2U);
-  EXPECT_EQ(by_class[static_cast<size_t>(ResumeClass::kNewest)], 2U);
+  EXPECT_EQ(by_class[static_cast<size_t>(ResumeClass::kSuperseded)], 1U);
+  EXPECT_EQ(by_class[static_cast<size_t>(ResumeClass::kNewest)],
+            1U);  // no answer: the prompt's end
   std::vector<Token> edited = prompt;
   edited[530] = 6;
   EXPECT_EQ(cache.Match("a", edited).full_length, 530U);

@@ -100,8 +100,10 @@ void CachedSequence::PlanResumePoints(std::span<const uint32_t> message_starts,
       plan(p, ResumeClass::kPeriodic);
     }
   }
-  plan(prompt_count_ - 1, ResumeClass::kNewest);  // where the same prompt again resumes
-  plan(prompt_count_, ResumeClass::kNewest);
+  // Where the same prompt again, and another answer to it, resume. The conversation goes on from
+  // the answer's end, which Finish adds.
+  plan(prompt_count_ - 1, ResumeClass::kSuperseded);
+  plan(prompt_count_, ResumeClass::kSuperseded);
   std::ranges::stable_sort(planned_, {}, &PlannedPoint::position);
 }
 
@@ -200,7 +202,9 @@ void CachedSequence::Finish() {
   if (is_detached_ || end == 0 || end < start_position_) return;  // nothing new, or in a replay
   const Place place = PlaceOf(end);
   if (place.node == NodeId()) return;
-  trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest);
+  if (trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest)) {
+    trie_.Supersede(place.node, place.count - 1);
+  }
   trie_.Restamp(place.node);
 }
 

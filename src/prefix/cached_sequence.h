@@ -77,7 +77,8 @@ class CachedSequence {
   // even that leaves too little.
   [[nodiscard]] Result<KvChunk> BeginChunk(uint32_t count);
   void Commit(KvChunk&& chunk);
-  // The sequence has its last token, or was cancelled: what there is becomes a resume point.
+  // The sequence has its last token, or was cancelled: what there is becomes a resume point, the
+  // newest of its conversation; those before it are superseded.
   void Finish();
 
  private:

@@ -54,5 +54,28 @@ TEST(CachedSequence, LeavesTilesThatItKeptForOthersToTheTrie) {
   EXPECT_EQ(sequence.token_count(), 1025U);
 }
 
+TEST(CachedSequence, LeavesOneNewestPointATurnAndOthersForAnotherAnswer) {
+  PrefixKv kv({.window = 100, .max_chunk_tokens = 300});
+  PrefixTrie trie(kv.cache(), {});
+  const auto points = [&](ResumeClass resume_class) {
+    return trie.stats().resume_points_by_class[static_cast<size_t>(resume_class)];
+  };
+  const auto prompt = Tokens(300);
+  for (const int32_t answer : {7000, 8000}) {
+    CachedSequence sequence(trie, kv.cache(), kRules, "");
+    const uint32_t begin = sequence.Start(prompt, {}).position;
+    EXPECT_EQ(begin, answer == 7000 ? 0U : 299U);  // the prompt's last token is computed again
+    Advance(sequence, 300 - begin);
+    EXPECT_EQ(points(ResumeClass::kNewest), answer == 7000 ? 0U : 1U);
+    for (int i = 0; i < 10; ++i) {
+      sequence.Append(TokenId(answer + i));
+      Advance(sequence, 1);
+    }
+    sequence.Finish();
+    EXPECT_EQ(points(ResumeClass::kNewest), answer == 7000 ? 1U : 2U);  // one for each answer
+    EXPECT_EQ(points(ResumeClass::kSuperseded), 2U);
+  }
+}
+
 }  // namespace
 }  // namespace weir
