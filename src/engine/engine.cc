@@ -71,6 +71,13 @@ Result<void> Engine::State::CheckRequest(const GenerationRequest& request) const
                               vocab_size));
     }
   }
+  for (const LogitBias& entry : request.sampling.logit_bias) {
+    if (entry.token.value() >= 0 && static_cast<uint32_t>(entry.token.value()) < vocab_size)
+      continue;
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("logit_bias is of token id {}, outside the vocabulary of {} tokens",
+                            entry.token.value(), vocab_size));
+  }
   const uint64_t answer_min = request.max_tokens > 0 ? 1 : 0;
   const uint64_t held = cache->MaxSequenceTokens();
   if (request.prompt.size() + answer_min > std::min<uint64_t>(held, options.context_tokens) &&

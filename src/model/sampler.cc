@@ -53,16 +53,6 @@ uint32_t DrawFromAll(std::span<const float> row, float max, float temperature, d
                                }));
 }
 
-// The smallest id that is not banned, when no logit tells tokens apart.
-uint32_t FirstAllowed(size_t vocab_size, std::span<const TokenId> banned) {
-  for (size_t i = 0; i < vocab_size; ++i) {
-    if (std::find(banned.begin(), banned.end(), TokenId(static_cast<int32_t>(i))) == banned.end()) {
-      return static_cast<uint32_t>(i);
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 Result<void> CheckSamplingParams(const SamplingParams& params) {
@@ -84,6 +74,10 @@ Result<void> CheckSamplingParams(const SamplingParams& params) {
                  params.frequency_penalty, "from -2 to 2"));
   WEIR_TRY(check(within(params.presence_penalty, -2, 2), "presence_penalty",
                  params.presence_penalty, "from -2 to 2"));
+  for (const LogitBias& entry : params.logit_bias) {
+    WEIR_TRY(check(within(entry.bias, -kLogitBiasMost, kLogitBiasMost) || entry.bias == -kInfinity,
+                   "a logit_bias", entry.bias, "from -100 to 100"));
+  }
   return {};
 }
 
@@ -103,7 +97,7 @@ SampledToken Sampler::Sample(std::span<const float> logits, uint32_t position,
   if (max == -kInfinity) {
     index = FirstAllowed(row.size(), banned);
   } else if (params_.temperature > 0) {
-    index = Draw(row, max, UniformAt(params_.seed, position, 0));
+    index = Draw(row, max, UniformAt(params_.seed, position, params_.choice));
   } else {
     while (CleanLogit(row[index]) != max) ++index;
   }
@@ -113,10 +107,25 @@ SampledToken Sampler::Sample(std::span<const float> logits, uint32_t position,
   return {.token = token, .logprob = 0, .top = {}};
 }
 
+// The smallest id that is neither banned nor biased away, when no logit tells tokens apart.
+uint32_t Sampler::FirstAllowed(size_t vocab_size, std::span<const TokenId> banned) const {
+  std::vector<bool> is_out(vocab_size);
+  for (const TokenId token : banned) is_out[IndexOf(token)] = true;
+  for (const LogitBias& entry : params_.logit_bias) {
+    if (entry.bias == -kInfinity) is_out[IndexOf(entry.token)] = true;
+  }
+  const auto allowed = std::find(is_out.begin(), is_out.end(), false);
+  return allowed == is_out.end() ? 0 : static_cast<uint32_t>(allowed - is_out.begin());
+}
+
 std::span<const float> Sampler::Adjust(std::span<const float> logits,
                                        std::span<const TokenId> banned) {
-  if (banned.empty() && prompt_tokens_.empty() && answer_counts_.empty()) return logits;
+  if (banned.empty() && params_.logit_bias.empty() && prompt_tokens_.empty() &&
+      answer_counts_.empty()) {
+    return logits;
+  }
   row_.assign(logits.begin(), logits.end());
+  for (const LogitBias& entry : params_.logit_bias) row_[IndexOf(entry.token)] += entry.bias;
   const auto repeat = [&](TokenId token) {
     float& logit = row_[IndexOf(token)];
     logit = logit > 0 ? logit / params_.repeat_penalty : logit * params_.repeat_penalty;

@@ -1,9 +1,9 @@
 // Draws the next token from a row of logits.
 //
-// Order: penalties, ban, temperature, top_k, top_p, min_p, draw. Greedy (temperature 0) takes the
-// largest logit, the smallest id among equals. Randomness is counter-based, keyed by (seed,
-// position): the same request gives the same sample whatever ran beside it. Logits that are not
-// numbers are never drawn as long as one is.
+// Order: bias, penalties, ban, temperature, top_k, top_p, min_p, draw. Greedy (temperature 0) takes
+// the largest logit, the smallest id among equals. Randomness is counter-based, keyed by (seed,
+// choice, position): the same request gives the same sample whatever ran beside it. Logits that are
+// not numbers are never drawn as long as one is.
 //
 // Ownership: one Sampler a request; holds the counts of generated and prompt tokens for penalties.
 // Threads: one at a time.
@@ -21,6 +21,15 @@
 
 namespace weir {
 
+// Added to the logit of one token.
+struct LogitBias {
+  TokenId token;
+  float bias = 0;  // [-100, 100], or -infinity: never drawn
+
+  friend bool operator==(const LogitBias&, const LogitBias&) = default;
+};
+inline constexpr float kLogitBiasMost = 100;  // OpenAI's: as good as a must or a ban
+
 struct SamplingParams {
   float temperature = 1.0F;        // >= 0; 0: greedy
   float top_p = 1.0F;              // (0, 1]: fewest tokens whose probabilities sum to it
@@ -30,6 +39,8 @@ struct SamplingParams {
   float frequency_penalty = 0.0F;  // [-2, 2], a use of the token in the answer (OpenAI)
   float presence_penalty = 0.0F;   // [-2, 2], once for a token used in the answer (OpenAI)
   uint64_t seed = 0;
+  uint32_t choice = 0;                     // tells the answers to one prompt apart
+  std::vector<LogitBias> logit_bias = {};  // each token once
 };
 
 // kInvalidArgument, naming the parameter, its value and its range.
@@ -40,8 +51,8 @@ struct TokenLogprob {
   float logprob = 0;
 };
 
-// Log-probabilities are of the model's own distribution (before penalties and temperature), never
-// below kLeastLogprob.
+// Log-probabilities are of the model's own distribution (before bias, penalties and temperature),
+// never below kLeastLogprob.
 struct SampledToken {
   TokenId token;
   float logprob = 0;
@@ -62,8 +73,9 @@ class Sampler {
                                     std::optional<uint32_t> top_count = std::nullopt);
 
  private:
-  // The logits with penalties and bans: `logits` itself when nothing changes, else row_.
+  // The logits with bias, penalties and bans: `logits` itself when nothing changes, else row_.
   std::span<const float> Adjust(std::span<const float> logits, std::span<const TokenId> banned);
+  [[nodiscard]] uint32_t FirstAllowed(size_t vocab_size, std::span<const TokenId> banned) const;
   [[nodiscard]] uint32_t Draw(std::span<const float> row, float max, double uniform);
   void CollectCandidates(std::span<const float> row, float max);
   [[nodiscard]] float MinPFloor(float max) const;

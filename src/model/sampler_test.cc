@@ -268,6 +268,71 @@ TEST(Sampler, PenaltiesFollowTheirFormulas) {
   EXPECT_EQ(next(sampler, {-1, -1, -9, -1.9F}), 3);  // negative: -1 * 2 = -2 for 0, less for 1
 }
 
+TEST(Sampler, ABiasIsAddedBeforeEverythingElse) {
+  // By hand, prompt {0}, repeat 2:
+  //   token 0   (6 - 8) = -2, negative, times 2   = -4      (not 6 / 2 - 8 = -5)
+  //   token 1   -4 + 0.5                          = -3.5
+  //   token 2   -4.5 + 1.25                       = -3.25
+  const std::vector<TokenId> prompt = {Token(0)};
+  const std::vector<float> row = {6, -4, -4.5F};
+  SamplingParams params{.temperature = 0, .repeat_penalty = 2.0F};
+  params.logit_bias = {{Token(0), -8}, {Token(1), 0.5F}, {Token(2), 1.25F}};
+  const auto first = [&] { return Sampler(params, prompt).Sample(row, 0, {}).token.value(); };
+  EXPECT_EQ(first(), 2);
+  params.logit_bias.back().bias = 0.25F;  // -4.25
+  EXPECT_EQ(first(), 1);
+  params.logit_bias[1].bias = -0.5F;  // -4.5
+  EXPECT_EQ(first(), 0);
+}
+
+TEST(Sampler, ABiasWeighsInEveryDraw) {
+  // Logits 0 and 0 with a bias of ln 3 on token 1: one draw in four is token 0.
+  SamplingParams params{.seed = 42};
+  params.logit_bias = {{Token(1), std::log(3.0F)}};
+  const std::vector<float> row = {0, 0};
+  uint32_t zeros = 0;
+  for (uint32_t position = 0; position < 4000; ++position) {
+    zeros += DrawOne(params, row, position) == 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(zeros, 1000, 110);  // 4 standard deviations of 27.4
+  params.logit_bias = {{Token(1), -100}};
+  for (uint32_t position = 0; position < 500; ++position) {
+    ASSERT_EQ(DrawOne(params, row, position), 0U);
+  }
+}
+
+TEST(Sampler, ABiasOfMinusInfinityIsABan) {
+  SamplingParams params{.temperature = 0};
+  params.logit_bias = {{Token(0), -kInf}};
+  EXPECT_EQ(DrawOne(params, std::vector<float>{9, 1, 2}, 0), 2U);
+  EXPECT_EQ(DrawOne(params, std::vector<float>{kInf, 1, 2}, 0), 2U);
+  EXPECT_EQ(DrawOne(params, std::vector<float>{9, kNan, kNan}, 0), 1U) << "when nothing is left";
+}
+
+TEST(Sampler, ABiasDoesNotTouchLogprobs) {
+  SamplingParams params{.temperature = 0};
+  params.logit_bias = {{Token(1), 50}};
+  Sampler sampler(params, {});
+  const SampledToken sampled = sampler.Sample(std::vector<float>{0, 0}, 0, {}, 0);
+  EXPECT_EQ(sampled.token.value(), 1);
+  EXPECT_NEAR(sampled.logprob, std::log(0.5), 1e-6);
+}
+
+TEST(Sampler, ChoicesDrawDifferentlyAndTheFirstAsIfAlone) {
+  const std::vector<float> row = RandomRow(1000, 5, 1.0F);
+  const SamplingParams alone{.seed = 7};
+  SamplingParams first{.seed = 7};
+  first.choice = 0;
+  SamplingParams second{.seed = 7};
+  second.choice = 1;
+  uint32_t equal = 0;
+  for (uint32_t position = 0; position < 50; ++position) {
+    EXPECT_EQ(DrawOne(first, row, position), DrawOne(alone, row, position));
+    equal += DrawOne(second, row, position) == DrawOne(alone, row, position) ? 1 : 0;
+  }
+  EXPECT_LT(equal, 5U);
+}
+
 TEST(Sampler, PenaltiesDoNotTouchLogprobs) {
   const std::vector<float> row = {0, 0};
   Sampler sampler({.temperature = 0, .presence_penalty = 2.0F}, {});
@@ -295,6 +360,14 @@ TEST(Sampler, ParametersOutOfRangeAreNamed) {
     EXPECT_NE(checked.error().message.find(name), std::string::npos) << checked.error().message;
   }
   EXPECT_TRUE(CheckSamplingParams({.temperature = 0}));
+  for (const float bias : {100.5F, -101.0F, kInf, kNan}) {
+    SamplingParams params;
+    params.logit_bias = {{Token(0), bias}};
+    EXPECT_FALSE(CheckSamplingParams(params)) << bias;
+  }
+  SamplingParams params;
+  params.logit_bias = {{Token(0), 100}, {Token(1), -100}, {Token(2), -kInf}};
+  EXPECT_TRUE(CheckSamplingParams(params));
 }
 
 TEST(LogprobOf, EqualsTheDoublePrecisionLogSoftmax) {
