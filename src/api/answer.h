@@ -1,51 +1,65 @@
-// One answer from its engine events to its bytes: a JSON body, or frames of a stream.
+// The answer to one request from its engine events to its bytes: a JSON body, or frames of a
+// stream. It has a choice for each answer that the request asks for.
 //
-//   events:  PromptEvent, TokenEvent..., end     (the caller hands them over in order)
-//   stream:  role, text chunks, end chunk, usage chunk, [DONE]
+//   events:  of each choice PromptEvent, TokenEvent..., end   (handed over in order; the choices
+//            may mix)
+//   stream:  of each choice role, text chunks, end chunk; then usage chunk, [DONE]
 //
 // completion_tokens counts the tokens up to and including the one that settled a stop string; the
 // model's end token is none. With log-probabilities there is one entry for each counted token.
+// usage counts each prompt once, however many answers it has.
 //
 // Ownership: borrows the tokenizer. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "api/answer_json.h"
-#include "api/answer_text.h"
-#include "api/logprobs.h"
+#include "api/choice.h"
 #include "engine/engine.h"
 
 namespace weir {
 
+struct AnswerPrompt {
+  uint64_t token_count = 0;
+  std::optional<Echo> echo = {};
+};
+
 struct AnswerSpec {
-  bool stream = false;
+  ChoiceSpec choice;
   bool include_usage = false;
-  bool logprobs = false;
-  LeadingSpace leading = LeadingSpace::kKeep;
-  std::vector<std::string> stops = {};
-  uint64_t prompt_tokens = 0;
-  // echo: the answer begins with this text, and with logprobs these tokens.
-  std::optional<std::string> echo_text = {};
-  std::vector<TokenId> echo_tokens = {};
+  std::vector<AnswerPrompt> prompts = {};  // at least one
+  uint32_t choices_per_prompt = 1;
 };
 
 class Answer {
  public:
   Answer(AnswerHead head, AnswerSpec spec, const Tokenizer& tokenizer);
+  ~Answer();
+  Answer(Answer&&) noexcept;
+  Answer& operator=(Answer&&) = delete;
 
-  void OnPrompt(const PromptEvent& event);
-  // May end the answer (done()): the caller then cancels the request.
-  void OnToken(const SampledToken& sampled);
-  // The engine has ended it. Requires !done().
-  void OnFinish(FinishReason reason);
+  // The choices of the first prompt, then those of the second, ...: choice c of prompt p has the
+  // index p * choices_per_prompt + c.
+  [[nodiscard]] uint32_t choice_count() const;
 
-  [[nodiscard]] bool done() const { return done_; }
-  [[nodiscard]] FinishReason finish_reason() const { return reason_; }
-  [[nodiscard]] const Usage& usage() const { return usage_; }
+  void OnPrompt(uint32_t choice, const PromptEvent& event);
+  // May end the choice (done(choice)): the caller then cancels its request.
+  void OnToken(uint32_t choice, const SampledToken& sampled);
+  // The engine has ended it. Requires !done(choice).
+  void OnFinish(uint32_t choice, FinishReason reason);
+
+  [[nodiscard]] bool done(uint32_t choice) const;
+  [[nodiscard]] bool done() const;  // all are
+  // kLength if any choice ended so. Requires done().
+  [[nodiscard]] FinishReason finish_reason() const;
+  [[nodiscard]] Usage usage() const;
+  // Whether this choice's prompt event is the one that usage takes the prompt's sources from.
+  [[nodiscard]] bool CountsPrompt(uint32_t choice) const;
 
   // Stream: the frames made since the last call; the last ones end with [DONE].
   [[nodiscard]] std::string TakeFrames();
@@ -53,23 +67,11 @@ class Answer {
   [[nodiscard]] std::string TakeBody();
 
  private:
+  struct State;
+  void Drain(uint32_t choice);
   void AddChunk(Json chunk);
-  void AddText(const std::string& text);
-  void End(FinishReason reason);
-  [[nodiscard]] Json TakeLogprobs();
 
-  AnswerHead head_;
-  AnswerSpec spec_;
-  const Tokenizer& tokenizer_;
-  AnswerText text_stream_;
-  CompletionLogprobs completion_logprobs_;
-  std::vector<SampledToken> chat_tokens_;  // whose log-probabilities are not written yet
-  bool chat_begun_ = false;                // some log-probabilities are
-  Usage usage_;
-  std::string text_;    // plain: the whole; stream: unused
-  std::string frames_;  // stream: not taken yet
-  bool done_ = false;
-  FinishReason reason_ = FinishReason::kStop;
+  std::unique_ptr<State> state_;  // choices point into it
 };
 
 }  // namespace weir

@@ -26,8 +26,8 @@ Json UsageJson(const Usage& usage) {
 }
 
 // A chunk with one choice. `content` is the delta of a chat, the text of a completion.
-Json Chunk(const AnswerHead& head, Json content, Json logprobs, Json finish) {
-  Json choice = {{"index", 0}};
+Json Chunk(const AnswerHead& head, uint32_t index, Json content, Json logprobs, Json finish) {
+  Json choice = {{"index", index}};
   choice[head.kind == AnswerKind::kChat ? "delta" : "text"] = std::move(content);
   choice["logprobs"] = std::move(logprobs);
   choice["finish_reason"] = std::move(finish);
@@ -42,34 +42,38 @@ std::string_view FinishName(FinishReason reason) {
   return reason == FinishReason::kLength ? "length" : "stop";
 }
 
-Json PlainAnswer(const AnswerHead& head, const std::string& text, Json logprobs,
-                 FinishReason reason, const Usage& usage) {
-  Json choice = {{"index", 0}};
-  if (head.kind == AnswerKind::kChat) {
+Json PlainChoice(AnswerKind kind, uint32_t index, const std::string& text, Json logprobs,
+                 FinishReason reason) {
+  Json choice = {{"index", index}};
+  if (kind == AnswerKind::kChat) {
     choice["message"] = {{"role", "assistant"}, {"content", text}, {"refusal", nullptr}};
   } else {
     choice["text"] = text;
   }
   choice["logprobs"] = std::move(logprobs);
   choice["finish_reason"] = FinishName(reason);
+  return choice;
+}
+
+Json PlainAnswer(const AnswerHead& head, Json choices, const Usage& usage) {
   Json out = HeadJson(head, "chat.completion");
-  out["choices"] = Json::array({std::move(choice)});
+  out["choices"] = std::move(choices);
   out["usage"] = UsageJson(usage);
   return out;
 }
 
-Json RoleChunk(const AnswerHead& head) {
-  return Chunk(head, {{"role", "assistant"}, {"content", ""}}, nullptr, nullptr);
+Json RoleChunk(const AnswerHead& head, uint32_t index) {
+  return Chunk(head, index, {{"role", "assistant"}, {"content", ""}}, nullptr, nullptr);
 }
 
-Json TextChunk(const AnswerHead& head, const std::string& text, Json logprobs) {
+Json TextChunk(const AnswerHead& head, uint32_t index, const std::string& text, Json logprobs) {
   Json content = head.kind == AnswerKind::kChat ? Json{{"content", text}} : Json(text);
-  return Chunk(head, std::move(content), std::move(logprobs), nullptr);
+  return Chunk(head, index, std::move(content), std::move(logprobs), nullptr);
 }
 
-Json EndChunk(const AnswerHead& head, FinishReason reason) {
+Json EndChunk(const AnswerHead& head, uint32_t index, FinishReason reason) {
   Json content = head.kind == AnswerKind::kChat ? Json::object() : Json("");
-  return Chunk(head, std::move(content), nullptr, FinishName(reason));
+  return Chunk(head, index, std::move(content), nullptr, FinishName(reason));
 }
 
 Json UsageChunk(const AnswerHead& head, const Usage& usage) {

@@ -29,14 +29,18 @@ struct Usage {
 
 [[nodiscard]] std::string_view FinishName(FinishReason reason);
 
-// The whole answer at once. `logprobs` may be null.
-[[nodiscard]] Json PlainAnswer(const AnswerHead& head, const std::string& text, Json logprobs,
-                               FinishReason reason, const Usage& usage);
+// A choice of a whole answer. `logprobs` may be null.
+[[nodiscard]] Json PlainChoice(AnswerKind kind, uint32_t index, const std::string& text,
+                               Json logprobs, FinishReason reason);
+// The whole answer at once: `choices` is a list of PlainChoice().
+[[nodiscard]] Json PlainAnswer(const AnswerHead& head, Json choices, const Usage& usage);
 
-// Chunks of a stream, in this order: for a chat the role; text; the end; usage if asked for.
-[[nodiscard]] Json RoleChunk(const AnswerHead& head);
-[[nodiscard]] Json TextChunk(const AnswerHead& head, const std::string& text, Json logprobs);
-[[nodiscard]] Json EndChunk(const AnswerHead& head, FinishReason reason);
+// Chunks of a stream, in this order: for a chat the role; text; the end, each of the choice with
+// this index; at last usage if asked for.
+[[nodiscard]] Json RoleChunk(const AnswerHead& head, uint32_t index);
+[[nodiscard]] Json TextChunk(const AnswerHead& head, uint32_t index, const std::string& text,
+                             Json logprobs);
+[[nodiscard]] Json EndChunk(const AnswerHead& head, uint32_t index, FinishReason reason);
 [[nodiscard]] Json UsageChunk(const AnswerHead& head, const Usage& usage);
 
 // One server-sent event. JSON text holds no line ends, so one data line is enough.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "api/logit_bias.h"
+
 namespace weir {
 namespace {
 
@@ -13,7 +15,7 @@ float Real(Fields& fields, std::string_view name, double if_absent, NumberRange 
   return static_cast<float>(fields.Number(name, if_absent, range));
 }
 
-SamplingParams ReadSampling(Fields& fields, uint64_t random_seed) {
+SamplingParams ReadSampling(Fields& fields) {
   SamplingParams out;
   out.temperature = Real(fields, "temperature", 1, {0, 100});
   // 0 means "only the best": the smallest share that is still one token.
@@ -26,17 +28,17 @@ SamplingParams ReadSampling(Fields& fields, uint64_t random_seed) {
   out.repeat_penalty = Real(fields, "repeat_penalty", out.repeat_penalty, above_zero);
   out.frequency_penalty = Real(fields, "frequency_penalty", 0, {-2, 2});
   out.presence_penalty = Real(fields, "presence_penalty", 0, {-2, 2});
-  // -1 is llama.cpp's "any"; other negative seeds are seeds.
+  return out;
+}
+
+// -1 is llama.cpp's "any"; other negative seeds are seeds.
+std::optional<uint64_t> ReadSeed(Fields& fields) {
   const Json* seed = fields.Find("seed");
   const bool negative = seed != nullptr && seed->is_number_integer() &&
                         !seed->is_number_unsigned() && seed->get<int64_t>() < 0;
-  if (negative) {
-    const int64_t number = fields.Integer("seed", -1, std::numeric_limits<int64_t>::min() + 1, -1);
-    out.seed = number == -1 ? random_seed : static_cast<uint64_t>(number);
-  } else {
-    out.seed = fields.Count("seed").value_or(random_seed);
-  }
-  return out;
+  if (!negative) return fields.Count("seed");
+  const int64_t number = fields.Integer("seed", -1, std::numeric_limits<int64_t>::min() + 1, -1);
+  return number == -1 ? std::nullopt : std::optional(static_cast<uint64_t>(number));
 }
 
 std::vector<std::string> ReadStops(Fields& fields) {
@@ -98,7 +100,6 @@ struct Unbuilt {
 
 const std::vector<Unbuilt>& UnbuiltParameters() {
   static const std::vector<Unbuilt> all = {
-      {"best_of", {1}},
       {"tools", {Json::array()}},
       {"tool_choice", {"none", "auto"}},
       {"functions", {Json::array()}},
@@ -135,27 +136,6 @@ const std::vector<Unbuilt>& UnbuiltParameters() {
   return all;
 }
 
-void RefuseLogitBias(Fields& fields, const ServedModel& model) {
-  const Json* bias = fields.Find("logit_bias");
-  if (bias == nullptr || (bias->is_object() && bias->empty())) return;
-  if (!bias->is_object()) {
-    fields.Refuse("logit_bias", fmt::format("must be an object, and is {}", KindOf(*bias)));
-    return;
-  }
-  for (const auto& [token, value] : bias->items()) {
-    const bool is_id =
-        !token.empty() && token.size() < 10 &&
-        std::all_of(token.begin(), token.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
-        std::stoul(token) < model.vocab_size;
-    if (!is_id || !value.is_number()) {
-      fields.Refuse("logit_bias",
-                    fmt::format("must map token ids below {} to numbers", model.vocab_size));
-      return;
-    }
-  }
-  fields.RefuseUnsupported("logit_bias", "is not supported yet");
-}
-
 void RefuseResponseFormat(Fields& fields) {
   const Json* format = fields.Find("response_format");
   if (format == nullptr) return;
@@ -178,11 +158,29 @@ void RefuseResponseFormat(Fields& fields) {
   }
 }
 
+// n, and best_of, which may only say the same.
+uint32_t ReadChoices(Fields& fields) {
+  const auto choices = static_cast<uint32_t>(fields.Integer("n", 1, 1, kChoicesMax));
+  const int64_t best_of =
+      fields.Integer("best_of", choices, 1, std::numeric_limits<int32_t>::max());
+  if (best_of != choices) {
+    fields.RefuseUnsupported("best_of",
+                             fmt::format("is not supported unless it equals n, {}", choices));
+  }
+  return choices;
+}
+
 }  // namespace
 
-AnswerOptions ReadAnswerOptions(Fields& fields, uint64_t default_max_tokens, uint64_t random_seed) {
+AnswerOptions ReadAnswerOptions(Fields& fields, const ServedModel& model,
+                                uint64_t default_max_tokens, uint64_t random_seed) {
   AnswerOptions out;
-  out.sampling = ReadSampling(fields, random_seed);
+  out.sampling = ReadSampling(fields);
+  const std::optional<uint64_t> seed = ReadSeed(fields);
+  out.is_seeded = seed.has_value();
+  out.sampling.seed = seed.value_or(random_seed);
+  out.sampling.logit_bias = ReadLogitBias(fields, model.vocab_size);
+  out.choices = ReadChoices(fields);
   const uint64_t older_name = fields.Count("max_tokens").value_or(default_max_tokens);
   out.max_tokens = fields.Count("max_completion_tokens").value_or(older_name);
   out.min_tokens = static_cast<uint32_t>(
@@ -208,11 +206,8 @@ AnswerOptions ReadAnswerOptions(Fields& fields, uint64_t default_max_tokens, uin
   return out;
 }
 
-void RefuseUnbuilt(Fields& fields, const ServedModel& model) {
+void RefuseUnbuilt(Fields& fields) {
   (void)fields.Text("model");  // any name is served by the one model; other types are a mistake
-  const int64_t choices = fields.Integer("n", 1, 1, 128);
-  if (choices != 1) fields.RefuseUnsupported("n", "only one choice a request is supported yet");
-  RefuseLogitBias(fields, model);
   RefuseResponseFormat(fields);
   for (const Unbuilt& parameter : UnbuiltParameters()) {
     const Json* value = fields.Find(parameter.name);

@@ -17,20 +17,26 @@ ApiResult<PromptInput> ReadOnePrompt(const Json& prompt, const ServedModel& mode
   return PromptInput(WEIR_TRY(ReadTokenList(prompt, "prompt", model.vocab_size)));
 }
 
-// A string, a list of token ids, or a list with one of these.
-ApiResult<PromptInput> ReadPrompt(const Json* prompt, const ServedModel& model) {
+// A string, a list of token ids, or a list of these.
+ApiResult<std::vector<PromptInput>> ReadPrompts(const Json* prompt, const ServedModel& model,
+                                                uint32_t choices) {
   if (prompt == nullptr) return tl::make_unexpected(InvalidField("prompt", "prompt is missing"));
   const bool several = prompt->is_array() && !prompt->empty() &&
                        ((*prompt)[0].is_string() || (*prompt)[0].is_array());
-  if (!several) return ReadOnePrompt(*prompt, model);
-  for (const Json& one : *prompt) (void)WEIR_TRY(ReadOnePrompt(one, model));
-  if (prompt->size() > 1) {
-    return tl::make_unexpected(UnsupportedField(
-        "prompt", fmt::format("prompt: a list of {} prompts is not supported yet; send one prompt "
-                              "a request",
-                              prompt->size())));
+  std::vector<PromptInput> out;
+  if (!several) {
+    out.push_back(WEIR_TRY(ReadOnePrompt(*prompt, model)));
+    return out;
   }
-  return ReadOnePrompt((*prompt)[0], model);
+  if (prompt->size() * choices > kAnswersMax) {
+    return tl::make_unexpected(InvalidField(
+        "prompt",
+        fmt::format("prompt: {} prompts with n = {} ask for {} answers, and a request may "
+                    "have {}",
+                    prompt->size(), choices, prompt->size() * choices, kAnswersMax)));
+  }
+  for (const Json& one : *prompt) out.push_back(WEIR_TRY(ReadOnePrompt(one, model)));
+  return out;
 }
 
 // logprobs of /v1/completions: a count.
@@ -78,14 +84,14 @@ ApiResult<CompletionRequest> ParseCompletionRequest(std::string_view body, const
                                                     uint64_t random_seed) {
   const Json object = WEIR_TRY(ParseJsonObject(body));
   Fields fields(object);
-  RefuseUnbuilt(fields, model);
+  RefuseUnbuilt(fields);
   CompletionRequest out;
-  out.options = ReadAnswerOptions(fields, kCompletionTokensDefault, random_seed);
+  out.options = ReadAnswerOptions(fields, model, kCompletionTokensDefault, random_seed);
   out.options.top_logprobs = ReadLogprobCount(fields);
   out.echo = fields.Flag("echo", false);
   out.parse_special = fields.Flag("parse_special", false);
   if (fields.error()) return tl::make_unexpected(*fields.error());
-  out.prompt = WEIR_TRY(ReadPrompt(fields.Find("prompt"), model));
+  out.prompts = WEIR_TRY(ReadPrompts(fields.Find("prompt"), model, out.options.choices));
   return out;
 }
 
@@ -93,9 +99,9 @@ ApiResult<ChatRequest> ParseChatRequest(std::string_view body, const ServedModel
                                         uint64_t random_seed) {
   const Json object = WEIR_TRY(ParseJsonObject(body));
   Fields fields(object);
-  RefuseUnbuilt(fields, model);
+  RefuseUnbuilt(fields);
   ChatRequest out;
-  out.options = ReadAnswerOptions(fields, UINT64_MAX, random_seed);
+  out.options = ReadAnswerOptions(fields, model, UINT64_MAX, random_seed);
   out.options.top_logprobs = ReadChatLogprobs(fields);
   out.template_extra = ReadTemplateExtra(fields);
   if (fields.error()) return tl::make_unexpected(*fields.error());

@@ -31,6 +31,8 @@ struct ServedModel {
 // What both kinds of request share.
 struct AnswerOptions {
   SamplingParams sampling;
+  bool is_seeded = false;            // the request names its seed
+  uint32_t choices = 1;              // answers to each prompt
   uint64_t max_tokens = UINT64_MAX;  // the engine cuts it to what the context leaves
   uint32_t min_tokens = 0;
   bool ignore_eos = false;
@@ -45,9 +47,9 @@ using PromptInput = std::variant<std::string, std::vector<TokenId>>;
 
 struct CompletionRequest {
   AnswerOptions options;
-  PromptInput prompt;
-  bool echo = false;           // the answer begins with the prompt
-  bool parse_special = false;  // texts of control tokens in the prompt become these tokens
+  std::vector<PromptInput> prompts;  // at least one
+  bool echo = false;                 // the answer begins with the prompt
+  bool parse_special = false;        // texts of control tokens in the prompt become these tokens
 };
 
 struct ChatRequest {
@@ -55,6 +57,9 @@ struct ChatRequest {
   Json messages;        // checked: see chat_messages.h
   Json template_extra;  // null or an object of further template variables
 };
+
+// Prompts times choices of one request.
+inline constexpr size_t kAnswersMax = 64;
 
 // `random_seed` is taken if the request has no seed.
 [[nodiscard]] ApiResult<CompletionRequest> ParseCompletionRequest(std::string_view body,

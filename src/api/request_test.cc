@@ -56,10 +56,13 @@ const std::vector<Wrong>& WrongInBoth() {
       {R"({"presence_penalty":"a lot"})", "presence_penalty"},
       {R"({"frequency_penalty":2.5})", "frequency_penalty"},
       {R"({"n":0})", "n"},
-      {R"({"n":2})", "n"},
+      {R"({"n":17})", "n"},
+      {R"({"n":-1})", "n"},
       {R"({"n":"two"})", "n"},
       {R"({"n":1.5})", "n"},
       {R"({"best_of":3})", "best_of"},
+      {R"({"best_of":3,"n":2})", "best_of"},
+      {R"({"best_of":"x"})", "best_of"},
       {R"({"stop":5})", "stop"},
       {R"({"stop":[1,2]})", "stop"},
       {R"({"stop":[["a"]]})", "stop"},
@@ -77,7 +80,27 @@ const std::vector<Wrong>& WrongInBoth() {
       {R"({"logit_bias":3})", "logit_bias"},
       {R"({"logit_bias":{"5":"much"}})", "logit_bias"},
       {R"({"logit_bias":{"99999999":5}})", "logit_bias"},
-      {R"({"logit_bias":{"5":5}})", "logit_bias"},
+      {R"({"logit_bias":{"1000":5}})", "logit_bias"},
+      {R"({"logit_bias":{"-1":5}})", "logit_bias"},
+      {R"({"logit_bias":{"":5}})", "logit_bias"},
+      {R"({"logit_bias":{"5x":5}})", "logit_bias"},
+      {R"({"logit_bias":{" 5":5}})", "logit_bias"},
+      {R"({"logit_bias":{"99999999999999999999999":5}})", "logit_bias"},
+      {R"({"logit_bias":{"5":100.5}})", "logit_bias"},
+      {R"({"logit_bias":{"5":-101}})", "logit_bias"},
+      {R"({"logit_bias":{"5":1e300}})", "logit_bias"},
+      {R"({"logit_bias":{"5":true}})", "logit_bias"},
+      {R"({"logit_bias":{"5":null}})", "logit_bias"},
+      {R"({"logit_bias":{"5":1,"05":2}})", "logit_bias"},
+      {R"({"logit_bias":[5]})", "logit_bias"},
+      {R"({"logit_bias":[[5]]})", "logit_bias"},
+      {R"({"logit_bias":[[5,1,2]]})", "logit_bias"},
+      {R"({"logit_bias":[["5",1]]})", "logit_bias"},
+      {R"({"logit_bias":[[-5,1]]})", "logit_bias"},
+      {R"({"logit_bias":[[5.5,1]]})", "logit_bias"},
+      {R"({"logit_bias":[[1000,1]]})", "logit_bias"},
+      {R"({"logit_bias":[[5,"x"]]})", "logit_bias"},
+      {R"({"logit_bias":[[5,1],[6,1],[5,2]]})", "logit_bias"},
       {R"({"tools":"hammer"})", "tools"},
       {R"({"tools":[{"type":"function"}]})", "tools"},
       {R"({"tool_choice":"required"})", "tool_choice"},
@@ -122,7 +145,7 @@ TEST(ParseCompletionRequest, AWrongPromptIsRefused) {
        {R"({"prompt":{"text":"hi"}})", R"({"prompt":true})", R"({"prompt":[1.5,2.5]})",
         R"({"prompt":[1000]})", R"({"prompt":[-5]})", R"({"prompt":[1e21]})", R"({"prompt":null})",
         R"({"prompt":[null]})", R"({"prompt":[[[1]]]})", R"({"prompt":[[5],[5,-1]]})",
-        R"({"prompt":["a","b"]})", R"({"prompt":["a",5]})", R"({"prompt":5})"}) {
+        R"({"prompt":["a",5]})", R"({"prompt":5})", R"({"prompt":[[5],true]})"}) {
     const auto request = Completion(change);
     ASSERT_FALSE(request) << change;
     EXPECT_EQ(request.error().param, "prompt") << change;
@@ -210,7 +233,8 @@ TEST(ParseRequest, TakesEveryFieldThatIsBuilt) {
       "stream_options":{"include_usage":true}})");
   ASSERT_TRUE(request) << request.error().message;
   const AnswerOptions& options = request->options;
-  EXPECT_EQ(std::get<std::vector<TokenId>>(request->prompt),
+  ASSERT_EQ(request->prompts.size(), 1U);
+  EXPECT_EQ(std::get<std::vector<TokenId>>(request->prompts[0]),
             (std::vector<TokenId>{TokenId(5), TokenId(6), TokenId(7)}));
   EXPECT_FLOAT_EQ(options.sampling.repeat_penalty, 1.2F);
   EXPECT_EQ(options.sampling.top_k, 40U);
@@ -220,6 +244,55 @@ TEST(ParseRequest, TakesEveryFieldThatIsBuilt) {
   EXPECT_EQ(options.min_tokens, 2U);
   EXPECT_EQ(options.top_logprobs, 0U);
   EXPECT_TRUE(options.ignore_eos && options.stream && options.include_usage && request->echo);
+}
+
+TEST(ParseRequest, ALogitBiasComesInTwoForms) {
+  const std::vector<LogitBias> expected = {
+      {TokenId(7), 2.5F}, {TokenId(15), -100}, {TokenId(999), 100}};
+  for (const char* change : {R"({"logit_bias":{"15":-100,"7":2.5,"999":100}})",
+                             R"({"logit_bias":[[15,-100],[7,2.5],[999,100]]})"}) {
+    const auto request = Completion(change);
+    ASSERT_TRUE(request) << request.error().message;
+    EXPECT_EQ(request->options.sampling.logit_bias, expected) << change;
+    EXPECT_EQ(Chat(change)->options.sampling.logit_bias, expected) << change;
+  }
+  for (const char* change : {R"({"logit_bias":{"5":false}})", R"({"logit_bias":[[5,false]]})"}) {
+    const auto& bias = Completion(change)->options.sampling.logit_bias;
+    ASSERT_EQ(bias.size(), 1U);
+    EXPECT_EQ(bias[0].bias, -std::numeric_limits<float>::infinity());
+  }
+  EXPECT_TRUE(Completion(R"({"logit_bias":{}})")->options.sampling.logit_bias.empty());
+  EXPECT_TRUE(Completion(R"({"logit_bias":[]})")->options.sampling.logit_bias.empty());
+  Json many = Json::array();
+  for (int i = 0; i < 4097; ++i) many.push_back(Json::array({i % 1000, 1}));
+  const auto request = Completion(Json{{"logit_bias", many}}.dump());
+  ASSERT_FALSE(request);
+  EXPECT_THAT(request.error().message, HasSubstr("at most 4096"));
+}
+
+TEST(ParseRequest, SeveralChoicesUpToSixteen) {
+  EXPECT_EQ(Completion("{}")->options.choices, 1U);
+  EXPECT_EQ(Completion(R"({"n":16})")->options.choices, 16U);
+  EXPECT_EQ(Chat(R"({"n":2,"best_of":2})")->options.choices, 2U);
+  EXPECT_FALSE(Completion("{}")->options.is_seeded);
+  EXPECT_FALSE(Completion(R"({"seed":-1})")->options.is_seeded);
+  EXPECT_TRUE(Completion(R"({"seed":-2})")->options.is_seeded);
+  EXPECT_TRUE(Completion(R"({"seed":0})")->options.is_seeded);
+}
+
+TEST(ParseCompletionRequest, SeveralPromptsOfEitherKindUpTo64Answers) {
+  const auto request = Completion(R"({"prompt":["a",[5,6],""]})");
+  ASSERT_TRUE(request) << request.error().message;
+  ASSERT_EQ(request->prompts.size(), 3U);
+  EXPECT_EQ(std::get<std::string>(request->prompts[0]), "a");
+  EXPECT_EQ(std::get<std::vector<TokenId>>(request->prompts[1]),
+            (std::vector<TokenId>{TokenId(5), TokenId(6)}));
+  const Json prompts(std::vector<std::string>(16, "a"));
+  EXPECT_TRUE(Completion(Json{{"prompt", prompts}, {"n", 4}}.dump()));
+  const auto refused = Completion(Json{{"prompt", prompts}, {"n", 5}}.dump());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().param, "prompt");
+  EXPECT_THAT(refused.error().message, HasSubstr("80 answers"));
 }
 
 TEST(ParseRequest, ACacheSaltIsAnyTextOfUpTo256Bytes) {

@@ -28,16 +28,17 @@ EventInbox::EventInbox(asio::any_io_executor executor, size_t bytes_max,
       bytes_max_(bytes_max),
       on_overflow_(std::move(on_overflow)) {}
 
-EventSink EventInbox::Sink() {
-  return [self = shared_from_this()](GenerationEvent event) {
-    asio::post(self->executor_,
-               [self, event = std::move(event)]() mutable { self->Push(std::move(event)); });
+EventSink EventInbox::Sink(uint32_t choice) {
+  return [self = shared_from_this(), choice](GenerationEvent event) {
+    asio::post(self->executor_, [self, choice, event = std::move(event)]() mutable {
+      self->Push({.choice = choice, .event = std::move(event)});
+    });
   };
 }
 
-void EventInbox::Push(GenerationEvent event) {
+void EventInbox::Push(InboxEvent event) {
   if (closed_) return;
-  bytes_ += EstimateBytes(event);
+  bytes_ += EstimateBytes(event.event);
   events_.push_back(std::move(event));
   if (bytes_ > bytes_max_) {
     const std::function<void()> on_overflow = std::move(on_overflow_);
@@ -47,11 +48,11 @@ void EventInbox::Push(GenerationEvent event) {
   Wake();
 }
 
-std::optional<GenerationEvent> EventInbox::TryPop() {
+std::optional<InboxEvent> EventInbox::TryPop() {
   if (events_.empty()) return std::nullopt;
-  GenerationEvent event = std::move(events_.front());
+  InboxEvent event = std::move(events_.front());
   events_.pop_front();
-  bytes_ -= std::min(bytes_, EstimateBytes(event));
+  bytes_ -= std::min(bytes_, EstimateBytes(event.event));
   return event;
 }
 

@@ -1,4 +1,4 @@
-// Events of one request on their way from the engine's thread to its connection.
+// Events of one answer's choices on their way from the engine's thread to its connection.
 //
 // Bounded: when the connection cannot write as fast as tokens come, events wait here, and past
 // `bytes_max` the request is given up (the overflow callback), because its client does not read.
@@ -11,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -20,15 +21,20 @@
 
 namespace weir {
 
+struct InboxEvent {
+  uint32_t choice = 0;
+  GenerationEvent event;
+};
+
 class EventInbox : public std::enable_shared_from_this<EventInbox> {
  public:
   EventInbox(boost::asio::any_io_executor executor, size_t bytes_max,
              std::function<void()> on_overflow);
 
   // For Engine::Submit; keeps the inbox alive.
-  [[nodiscard]] EventSink Sink();
+  [[nodiscard]] EventSink Sink(uint32_t choice);
 
-  [[nodiscard]] std::optional<GenerationEvent> TryPop();
+  [[nodiscard]] std::optional<InboxEvent> TryPop();
   // Until an event is there, or Wake(). One waiter.
   boost::asio::awaitable<void> Wait();
   void Wake();
@@ -36,7 +42,7 @@ class EventInbox : public std::enable_shared_from_this<EventInbox> {
   void Close();
 
  private:
-  void Push(GenerationEvent event);
+  void Push(InboxEvent event);
 
   boost::asio::any_io_executor executor_;
   boost::asio::steady_timer wake_;  // never expires; cancelled to wake
@@ -45,7 +51,7 @@ class EventInbox : public std::enable_shared_from_this<EventInbox> {
   const size_t bytes_max_;
   size_t bytes_ = 0;  // estimate of what waits
   std::function<void()> on_overflow_;
-  std::deque<GenerationEvent> events_;
+  std::deque<InboxEvent> events_;
 };
 
 }  // namespace weir

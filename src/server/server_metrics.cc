@@ -96,13 +96,13 @@ void ServerMetrics::OnPromptRead(const TokenSources& sources) {
   computed_tokens_.Add(sources.computed);
 }
 
+void ServerMetrics::OnToken() { generated_tokens_.Add(); }
+
 void ServerMetrics::OnFirstToken(double seconds_since_arrival) {
-  generated_tokens_.Add();
   first_token_seconds_.Observe(seconds_since_arrival);
 }
 
 void ServerMetrics::OnNextToken(double seconds_since_last) {
-  generated_tokens_.Add();
   next_token_seconds_.Observe(seconds_since_last);
 }
 

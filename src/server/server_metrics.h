@@ -25,6 +25,7 @@ class ServerMetrics {
   explicit ServerMetrics(std::string_view version, std::string_view model_id);
 
   void OnPromptRead(const TokenSources& sources);
+  void OnToken();  // every one
   void OnFirstToken(double seconds_since_arrival);
   void OnNextToken(double seconds_since_last);
   void OnRequestEnd(Outcome outcome, double seconds);

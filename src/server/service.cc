@@ -39,10 +39,11 @@ std::string NamespaceOf(const AnswerOptions& options) {
 
 AnswerSpec SpecOf(const AnswerOptions& options) {
   AnswerSpec spec;
-  spec.stream = options.stream;
+  spec.choice.stream = options.stream;
+  spec.choice.logprobs = options.top_logprobs.has_value();
+  spec.choice.stops = options.stops;
   spec.include_usage = options.include_usage;
-  spec.logprobs = options.top_logprobs.has_value();
-  spec.stops = options.stops;
+  spec.choices_per_prompt = options.choices;
   return spec;
 }
 
@@ -68,19 +69,28 @@ ApiResult<PreparedAnswer> Service::Prepare(Route route, std::string_view body) {
 ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
   const CompletionRequest request =
       WEIR_TRY(ParseCompletionRequest(body, model_, UnguessableNumber()));
-  std::vector<TokenId> prompt = WEIR_TRY(prompts_.FromInput(
-      request.prompt, request.parse_special ? SpecialTokens::kParse : SpecialTokens::kAsText,
-      AnswerRoom(request.options)));
+  const SpecialTokens special =
+      request.parse_special ? SpecialTokens::kParse : SpecialTokens::kAsText;
   AnswerSpec spec = SpecOf(request.options);
-  if (request.echo) {
-    const auto* text = std::get_if<std::string>(&request.prompt);
-    spec.echo_text =
-        text != nullptr ? *text : parts_.tokenizer.Decode(prompt, SpecialTokens::kAsText);
-    spec.echo_tokens = prompt;
+  std::vector<std::vector<TokenId>> prompts;
+  for (const PromptInput& input : request.prompts) {
+    std::vector<TokenId> prompt =
+        WEIR_TRY(prompts_.FromInput(input, special, AnswerRoom(request.options)));
+    AnswerPrompt& part = spec.prompts.emplace_back();
+    part.token_count = prompt.size();
+    if (request.echo) {
+      const auto* text = std::get_if<std::string>(&input);
+      part.echo =
+          Echo{text != nullptr ? *text : parts_.tokenizer.Decode(prompt, SpecialTokens::kAsText),
+               prompt};
+    }
+    prompts.push_back(std::move(prompt));
   }
   PreparedAnswer out =
-      Assemble(AnswerKind::kCompletion, request.options, std::move(prompt), std::move(spec));
-  out.request.prompt_logprobs = request.echo && request.options.top_logprobs.has_value();
+      Assemble(AnswerKind::kCompletion, request.options, std::move(prompts), std::move(spec));
+  for (GenerationRequest& each : out.requests) {
+    each.prompt_logprobs = request.echo && request.options.top_logprobs.has_value();
+  }
   return out;
 }
 
@@ -90,27 +100,28 @@ ApiResult<PreparedAnswer> Service::PrepareChat(std::string_view body) {
       prompts_.FromChat(request, today_.empty() ? Today() : today_, AnswerRoom(request.options)));
   AnswerSpec spec = SpecOf(request.options);
   const std::vector<std::string>& stops = parts_.chat_template.stop_strings();
-  spec.stops.insert(spec.stops.end(), stops.begin(), stops.end());
-  if (parts_.chat_template.strips_leading_space()) spec.leading = LeadingSpace::kStrip;
+  spec.choice.stops.insert(spec.choice.stops.end(), stops.begin(), stops.end());
+  if (parts_.chat_template.strips_leading_space()) spec.choice.leading = LeadingSpace::kStrip;
+  spec.prompts.push_back({.token_count = prompt.tokens.size()});
+  std::vector<std::vector<TokenId>> prompts;
+  prompts.push_back(std::move(prompt.tokens));
   PreparedAnswer out =
-      Assemble(AnswerKind::kChat, request.options, std::move(prompt.tokens), std::move(spec));
-  out.request.message_starts = std::move(prompt.message_starts);
+      Assemble(AnswerKind::kChat, request.options, std::move(prompts), std::move(spec));
+  for (GenerationRequest& each : out.requests) each.message_starts = prompt.message_starts;
   return out;
 }
 
 PreparedAnswer Service::Assemble(AnswerKind kind, const AnswerOptions& options,
-                                 std::vector<TokenId> prompt, AnswerSpec spec) {
+                                 std::vector<std::vector<TokenId>> prompts, AnswerSpec spec) {
   AnswerHead head;
   head.kind = kind;
   head.id = fmt::format("{}-{:016x}", kind == AnswerKind::kChat ? "chatcmpl" : "cmpl",
                         UnguessableNumber());
   head.created = SecondsSince1970();
   head.model = model_.id;
-  spec.prompt_tokens = prompt.size();
   const std::string id = head.id;
-  const bool stream = spec.stream;
+  const bool stream = spec.choice.stream;
   GenerationRequest request;
-  request.prompt = std::move(prompt);
   request.sampling = options.sampling;
   request.max_tokens = options.max_tokens;
   request.min_tokens = options.min_tokens;
@@ -118,7 +129,17 @@ PreparedAnswer Service::Assemble(AnswerKind kind, const AnswerOptions& options,
   request.end_tokens = parts_.tokenizer.end_tokens();
   request.top_logprobs = options.top_logprobs;
   request.cache_namespace = NamespaceOf(options);
-  return {std::move(request), Answer(std::move(head), std::move(spec), parts_.tokenizer), id,
+  std::vector<GenerationRequest> requests;
+  for (std::vector<TokenId>& prompt : prompts) {
+    // Without a seed equal prompts of a list are as independent as two requests.
+    if (!options.is_seeded && !requests.empty()) request.sampling.seed = UnguessableNumber();
+    request.prompt = std::move(prompt);
+    for (uint32_t choice = 0; choice < options.choices; ++choice) {
+      request.sampling.choice = choice;
+      requests.push_back(request);
+    }
+  }
+  return {std::move(requests), Answer(std::move(head), std::move(spec), parts_.tokenizer), id,
           stream};
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/answer.h"
 #include "api/api_error.h"
@@ -21,9 +22,10 @@
 
 namespace weir {
 
-// A completion request that is ready for the engine, and the answer that waits for its events.
+// A completion request that is ready for the engine, a request for each choice, and the answer that
+// waits for their events.
 struct PreparedAnswer {
-  GenerationRequest request;
+  std::vector<GenerationRequest> requests;
   Answer answer;
   std::string id;
   bool stream = false;
@@ -43,8 +45,9 @@ class Service {
  private:
   [[nodiscard]] ApiResult<PreparedAnswer> PrepareCompletion(std::string_view body);
   [[nodiscard]] ApiResult<PreparedAnswer> PrepareChat(std::string_view body);
+  // `prompts` are those of `spec`. The requests are in the order of the answer's choices.
   [[nodiscard]] PreparedAnswer Assemble(AnswerKind kind, const AnswerOptions& options,
-                                        std::vector<TokenId> prompt, AnswerSpec spec);
+                                        std::vector<std::vector<TokenId>> prompts, AnswerSpec spec);
   [[nodiscard]] uint64_t UnguessableNumber();
   [[nodiscard]] Json ModelJson() const;
 

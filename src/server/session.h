@@ -81,7 +81,11 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<void> AnswerCompletion(Route route);
   boost::asio::awaitable<ApiResult<PreparedAnswer>> Prepare(Route route, std::string_view body);
   boost::asio::awaitable<void> Pump(Pending& pending);
-  void Take(Pending& pending, GenerationEvent event);
+  [[nodiscard]] std::optional<ApiError> SubmitAll(Pending& pending);
+  void CancelAll(const Pending& pending);
+  void Take(Pending& pending, InboxEvent event);
+  void TakePrompt(Pending& pending, uint32_t choice, const PromptEvent& event);
+  void TakeToken(Pending& pending, uint32_t choice, const TokenEvent& event);
   boost::asio::awaitable<void> WriteStreamHead();
   boost::asio::awaitable<void> WriteFrames(std::string frames);
   boost::asio::awaitable<void> WriteStreamEnd();

@@ -35,10 +35,10 @@ struct Session::Pending {
   TimePoint arrived_at;
   PreparedAnswer prepared;
   std::shared_ptr<EventInbox> inbox;
-  RequestId id;
-  uint32_t full_length = 0;  // see PromptEvent
+  std::vector<RequestId> ids;                           // by choice
+  std::vector<std::optional<TimePoint>> last_token_at;  // by choice
+  uint32_t full_length = 0;                             // see PromptEvent; summed over prompts
   ResumeVeto veto = ResumeVeto::kNone;
-  std::optional<TimePoint> last_token_at;
   std::optional<TimePoint> first_token_at;
   std::optional<ApiError> failure;  // the engine gave up
   bool head_written = false;        // of a stream
@@ -70,28 +70,24 @@ asio::awaitable<void> Session::AnswerCompletion(Route route) {
       .prepared = *std::move(prepared),
       .inbox = std::make_shared<EventInbox>(socket_.get_executor(),
                                             context_.options.unread_bytes_max, [this] { Close(); }),
-      .id = {},
+      .ids = {},
       .last_token_at = {},
       .first_token_at = {},
       .failure = {}};
-  const Result<RequestId> id =
-      context_.engine.Submit(std::move(pending.prepared.request), pending.inbox->Sink());
-  if (!id) {
-    const ApiError error = FromError(id.error());
+  if (const std::optional<ApiError> error = SubmitAll(pending)) {
     pending.inbox->Close();
-    context_.metrics.OnRequestEnd(IsOverload(error) ? Outcome::kRefused : Outcome::kInvalid,
+    context_.metrics.OnRequestEnd(IsOverload(*error) ? Outcome::kRefused : Outcome::kInvalid,
                                   Seconds(std::chrono::steady_clock::now() - arrived_at));
-    co_await Write(ErrorReply(error));
+    co_await Write(ErrorReply(*error));
     co_return;
   }
-  pending.id = *id;
   pending_ = &pending;
   gone_ = false;
   deadline_.cancel();
   StartWatch();
   co_await Pump(pending);
   pending_ = nullptr;
-  if (!pending.over() || pending.prepared.answer.done()) context_.engine.Cancel(pending.id);
+  CancelAll(pending);
   pending.inbox->Close();
   co_await StopWatch();
   Conclude(pending);
@@ -106,12 +102,34 @@ asio::awaitable<void> Session::AnswerCompletion(Route route) {
   }
 }
 
+// A request for every choice, or none and why.
+std::optional<ApiError> Session::SubmitAll(Pending& pending) {
+  for (GenerationRequest& request : pending.prepared.requests) {
+    const auto choice = static_cast<uint32_t>(pending.ids.size());
+    const Result<RequestId> id =
+        context_.engine.Submit(std::move(request), pending.inbox->Sink(choice));
+    if (!id) {
+      CancelAll(pending);
+      return FromError(id.error());
+    }
+    pending.ids.push_back(*id);
+  }
+  pending.last_token_at.resize(pending.ids.size());
+  pending.prepared.requests.clear();
+  return std::nullopt;
+}
+
+// Those that have ended already do not mind.
+void Session::CancelAll(const Pending& pending) {
+  for (const RequestId id : pending.ids) context_.engine.Cancel(id);
+}
+
 // Events to bytes until the answer is over or the client has gone.
 asio::awaitable<void> Session::Pump(Pending& pending) {
   Answer& answer = pending.prepared.answer;
   while (!gone_) {
     while (!pending.over()) {
-      std::optional<GenerationEvent> event = pending.inbox->TryPop();
+      std::optional<InboxEvent> event = pending.inbox->TryPop();
       if (!event) break;
       Take(pending, *std::move(event));
     }
@@ -130,31 +148,46 @@ asio::awaitable<void> Session::Pump(Pending& pending) {
   }
 }
 
-void Session::Take(Pending& pending, GenerationEvent event) {
+void Session::Take(Pending& pending, InboxEvent event) {
   Answer& answer = pending.prepared.answer;
-  if (const auto* prompt = std::get_if<PromptEvent>(&event)) {
-    answer.OnPrompt(*prompt);
-    pending.full_length = prompt->full_length;
-    pending.veto = prompt->veto;
-    context_.metrics.OnPromptRead(prompt->sources);
-  } else if (const auto* token = std::get_if<TokenEvent>(&event)) {
-    if (pending.last_token_at) {
-      context_.metrics.OnNextToken(Seconds(token->at - *pending.last_token_at));
-    } else {
-      pending.first_token_at = token->at;
-      context_.metrics.OnFirstToken(Seconds(token->at - pending.arrived_at));
-    }
-    pending.last_token_at = token->at;
-    answer.OnToken(token->sampled);
-  } else if (const auto* finish = std::get_if<FinishEvent>(&event)) {
+  if (answer.done(event.choice)) return;  // sent before the engine saw the cancel
+  if (const auto* prompt = std::get_if<PromptEvent>(&event.event)) {
+    TakePrompt(pending, event.choice, *prompt);
+  } else if (const auto* token = std::get_if<TokenEvent>(&event.event)) {
+    TakeToken(pending, event.choice, *token);
+  } else if (const auto* finish = std::get_if<FinishEvent>(&event.event)) {
     if (finish->reason == FinishReason::kCancelled) {
       pending.failure = FromError({ErrorCode::kUnavailable, "the server is shutting down"});
     } else {
-      answer.OnFinish(finish->reason);
+      answer.OnFinish(event.choice, finish->reason);
     }
   } else {
-    pending.failure = FromError(std::get<Error>(event));
+    pending.failure = FromError(std::get<Error>(event.event));
   }
+}
+
+void Session::TakePrompt(Pending& pending, uint32_t choice, const PromptEvent& event) {
+  Answer& answer = pending.prepared.answer;
+  answer.OnPrompt(choice, event);
+  if (!answer.CountsPrompt(choice)) return;
+  context_.metrics.OnPromptRead(event.sources);
+  pending.full_length += event.full_length;
+  if (event.veto != ResumeVeto::kNone) pending.veto = event.veto;
+}
+
+void Session::TakeToken(Pending& pending, uint32_t choice, const TokenEvent& event) {
+  Answer& answer = pending.prepared.answer;
+  std::optional<TimePoint>& last_token_at = pending.last_token_at[choice];
+  context_.metrics.OnToken();
+  if (last_token_at) {
+    context_.metrics.OnNextToken(Seconds(event.at - *last_token_at));
+  } else if (!pending.first_token_at) {
+    pending.first_token_at = event.at;
+    context_.metrics.OnFirstToken(Seconds(event.at - pending.arrived_at));
+  }
+  last_token_at = event.at;
+  answer.OnToken(choice, event.sampled);
+  if (answer.done(choice)) context_.engine.Cancel(pending.ids[choice]);
 }
 
 asio::awaitable<void> Session::WriteStreamHead() {
@@ -228,7 +261,7 @@ void Session::OnClientGone() {
   gone_ = true;
   keep_alive_ = false;
   if (pending_ == nullptr) return;
-  context_.engine.Cancel(pending_->id);
+  CancelAll(*pending_);
   pending_->inbox->Wake();
 }
 

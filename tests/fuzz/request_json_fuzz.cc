@@ -26,6 +26,13 @@ void CheckOptions(const AnswerOptions& options) {
   WEIR_CHECK(sampling.top_p > 0 && sampling.top_p <= 1);
   WEIR_CHECK(sampling.min_p >= 0 && sampling.min_p < 1);
   WEIR_CHECK(sampling.repeat_penalty > 0);
+  WEIR_CHECK(CheckSamplingParams(sampling).has_value());
+  for (size_t i = 0; i < sampling.logit_bias.size(); ++i) {
+    const TokenId token = sampling.logit_bias[i].token;
+    WEIR_CHECK(token.value() >= 0 && token.value() < 1000);
+    WEIR_CHECK(i == 0 || sampling.logit_bias[i - 1].token < token);
+  }
+  WEIR_CHECK(options.choices >= 1 && options.choices <= 16);
   WEIR_CHECK(options.min_tokens <= options.max_tokens);
   WEIR_CHECK(!options.top_logprobs || *options.top_logprobs <= 20);
   for (const std::string& stop : options.stops) WEIR_CHECK(!stop.empty() && IsValidUtf8(stop));
@@ -35,12 +42,16 @@ void ReadCompletion(std::string_view body) {
   const auto request = ParseCompletionRequest(body, kModel, kSeed);
   if (!request) return CheckError(request.error());
   CheckOptions(request->options);
-  if (const auto* text = std::get_if<std::string>(&request->prompt)) {
-    WEIR_CHECK(IsValidUtf8(*text));
-    return;
-  }
-  for (const TokenId token : std::get<std::vector<TokenId>>(request->prompt)) {
-    WEIR_CHECK(token.value() >= 0 && token.value() < 1000);
+  WEIR_CHECK(!request->prompts.empty());
+  WEIR_CHECK(request->prompts.size() * request->options.choices <= kAnswersMax);
+  for (const PromptInput& prompt : request->prompts) {
+    if (const auto* text = std::get_if<std::string>(&prompt)) {
+      WEIR_CHECK(IsValidUtf8(*text));
+      continue;
+    }
+    for (const TokenId token : std::get<std::vector<TokenId>>(prompt)) {
+      WEIR_CHECK(token.value() >= 0 && token.value() < 1000);
+    }
   }
 }
 

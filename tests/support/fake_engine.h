@@ -31,6 +31,13 @@ class FakeEngine final : public EnginePort {
     refusal_ = std::move(error);
   }
 
+  // Takes `count` more, then refuses.
+  void RefuseAfter(uint64_t count, Error error) {
+    std::lock_guard lock(mutex_);
+    refuse_after_ = submitted_ + count;
+    late_refusal_ = std::move(error);
+  }
+
   // The number of the next request that was submitted; waits for it.
   uint64_t WaitForRequest() {
     const uint64_t number = ++taken_;
@@ -44,6 +51,11 @@ class FakeEngine final : public EnginePort {
   // False if it does not come within ten seconds.
   bool WaitForCancel(uint64_t number) {
     return Wait([&] { return cancelled_.contains(number); });
+  }
+
+  bool is_cancelled(uint64_t number) {
+    std::lock_guard lock(mutex_);
+    return cancelled_.contains(number);
   }
 
   void Emit(uint64_t number, GenerationEvent event) {
@@ -78,6 +90,7 @@ class FakeEngine final : public EnginePort {
   Result<RequestId> Submit(GenerationRequest request, EventSink sink) override {
     std::lock_guard lock(mutex_);
     if (refusal_) return tl::make_unexpected(*refusal_);
+    if (submitted_ >= refuse_after_) return tl::make_unexpected(*late_refusal_);
     requests_[++submitted_] = {std::move(request), std::move(sink)};
     changed_.notify_all();
     return RequestId(submitted_);
@@ -148,6 +161,8 @@ class FakeEngine final : public EnginePort {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Error> refusal_;
+  uint64_t refuse_after_ = UINT64_MAX;
+  std::optional<Error> late_refusal_;
   uint64_t submitted_ = 0;
   uint64_t taken_ = 0;
   std::map<uint64_t, Submitted> requests_;
