@@ -257,7 +257,7 @@ TEST(ParseRequest, ALogitBiasComesInTwoForms) {
     EXPECT_EQ(Chat(change)->options.sampling.logit_bias, expected) << change;
   }
   for (const char* change : {R"({"logit_bias":{"5":false}})", R"({"logit_bias":[[5,false]]})"}) {
-    const auto& bias = Completion(change)->options.sampling.logit_bias;
+    const auto bias = Completion(change)->options.sampling.logit_bias;
     ASSERT_EQ(bias.size(), 1U);
     EXPECT_EQ(bias[0].bias, -std::numeric_limits<float>::infinity());
   }

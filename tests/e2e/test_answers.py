@@ -50,6 +50,51 @@ def test_a_stop_string_cuts_before_itself(http):
         assert "".join(c["choices"][0]["text"] for c in chunks) == answer["text"]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_several_answers_are_drawn_apart_and_the_first_as_if_alone(http, stream):
+    """n = 3 with a seed: answer 0 is that of n = 1; the prompt counts once."""
+    body = {"prompt": PROMPT, "temperature": 1.5, "seed": 3, "max_tokens": 24, "ignore_eos": True}
+    alone = http.post("/v1/completions", json=body).json()
+    if stream:
+        chunks = frames(http.post("/v1/completions", json={**body, "n": 3, "stream": True, "stream_options": {"include_usage": True}}))
+        texts = ["".join(c["choices"][0]["text"] for c in chunks if c["choices"] and c["choices"][0]["index"] == i) for i in range(3)]
+        usage = chunks[-1]["usage"]
+    else:
+        answer = http.post("/v1/completions", json={**body, "n": 3}).json()
+        texts, usage = [c["text"] for c in answer["choices"]], answer["usage"]
+    assert texts[0] == alone["choices"][0]["text"]
+    assert len(set(texts)) == 3
+    assert usage["prompt_tokens"] == alone["usage"]["prompt_tokens"]
+    assert usage["completion_tokens"] == 3 * 24
+
+
+def test_a_list_of_prompts_is_answered_in_its_order(http):
+    """Each as if it were alone."""
+    prompts = [PROMPT, "The sea was", PROMPT + " It had"]
+    body = {"temperature": 0, "max_tokens": 12}
+    alone = [http.post("/v1/completions", json={**body, "prompt": p}).json()["choices"][0]["text"] for p in prompts]
+    answer = http.post("/v1/completions", json={**body, "prompt": prompts}).json()
+    assert [c["index"] for c in answer["choices"]] == [0, 1, 2]
+    assert [c["text"] for c in answer["choices"]] == alone
+
+
+def test_a_bias_forces_and_forbids(http):
+    """At temperature 0: the token with the most writes all of the answer; `false` takes it away, in either form."""
+    body = {"prompt": PROMPT, "temperature": 0, "max_tokens": 6, "ignore_eos": True, "logprobs": 0}
+    first, second = (http.post("/tokenize", json={"content": text}).json()["tokens"][-1] for text in ("river", "house"))
+    assert first != second
+
+    def written(bias):
+        block = http.post("/v1/completions", json={**body, "logit_bias": bias}).json()["choices"][0]["logprobs"]
+        assert len(block["tokens"]) == 6
+        return set(block["tokens"])
+
+    only_first, only_second = written({str(first): 100}), written({str(second): 100})
+    assert len(only_first) == len(only_second) == 1 and only_first != only_second
+    assert written({str(first): False, str(second): 100}) == only_second
+    assert written([[first, 100], [second, False]]) == only_first
+
+
 def test_echo_scores_the_prompt(http):
     """Prompt log-probabilities: one a token, the first unknown; the same for text and token ids."""
     body = {"temperature": 0, "max_tokens": 0, "echo": True, "logprobs": 1}
