@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "api_key_options.h"
 #include "base/check.h"
 #include "chat_setup.h"
 #include "command.h"
@@ -23,6 +25,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
+  ApiKeyOptions api_keys;
   std::string host = "127.0.0.1";
   uint16_t port = 8080;
   std::string alias;
@@ -90,6 +93,7 @@ void PrintReady(const std::string& host, uint16_t port) {
 Result<void> Run(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
   EndSignals end_signals;
+  ApiKeys keys = WEIR_TRY(ReadApiKeys(options.api_keys));
   const auto loaded = WEIR_TRY(LoadModel(options.model));
   const Tokenizer tokenizer = WEIR_TRY(LoadTokenizer(*loaded));
   const ChatTemplate chat_template = WEIR_TRY(LoadChatTemplate(*loaded, options.model));
@@ -115,6 +119,12 @@ Result<void> Run(const Options& options) {
   server_options.address = options.host;
   server_options.port = options.port;
   server_options.model_id = options.alias.empty() ? loaded->id : options.alias;
+  if (keys.count() > 0) {
+    LogInfo(fmt::format(
+        "{} API keys{}", keys.count(),
+        keys.HasAdmin() ? "" : "; none is an admin's: /metrics and /v1/cache are shut"));
+  }
+  server_options.keys = std::move(keys);
   const auto server = WEIR_TRY(Server::Start(
       server_options, {.engine = port, .tokenizer = tokenizer, .chat_template = chat_template}));
   PrintReady(options.host, server->port());
@@ -135,6 +145,7 @@ Command MakeServeCommand(CLI::App& app) {
   app.add_option("--port", options->port, "Port; 0: any free one [8080]")->option_text("PORT");
   app.add_option("--alias", options->alias, "The model's name in the API [the file's]")
       ->option_text("NAME");
+  AddApiKeyOptions(app, options->api_keys);
   app.add_option("--queue", options->queue, "Requests that may wait; more get a 503 [64]")
       ->option_text("N")
       ->check(CLI::Range(1, 100000));

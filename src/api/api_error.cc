@@ -30,6 +30,18 @@ ApiError InvalidBody(std::string message) {
   return {.status = 400, .message = std::move(message), .param = {}, .code = "invalid_body"};
 }
 
+ApiError WrongKey(std::string message) {
+  return {.status = 401, .message = std::move(message), .param = {}, .code = "invalid_api_key"};
+}
+
+ApiError KeyLimitReached(std::string message) {
+  return {.status = 429,
+          .message = std::move(message),
+          .type = "rate_limit_error",
+          .param = {},
+          .code = "rate_limit_exceeded"};
+}
+
 ApiError ContextExceeded(uint64_t prompt_tokens, PromptCount count, uint64_t context_tokens) {
   return {.status = 400,
           .message = fmt::format(

@@ -38,6 +38,10 @@ class [[nodiscard]] ApiResult : public tl::expected<T, ApiError> {
 [[nodiscard]] ApiError UnsupportedField(std::string param, std::string message);
 // 400: the body as a whole is no request.
 [[nodiscard]] ApiError InvalidBody(std::string message);
+// 401: no key, or not one of this server's.
+[[nodiscard]] ApiError WrongKey(std::string message);
+// 429: the caller's key has as much running as it may.
+[[nodiscard]] ApiError KeyLimitReached(std::string message);
 // 400 context_length_exceeded; the message holds both numbers. `prompt_is_exact` false: the prompt
 // was not counted to its end.
 enum class PromptCount : bool { kAtLeast, kExact };

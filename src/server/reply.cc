@@ -9,7 +9,8 @@ Reply ErrorReply(const ApiError& error) {
           .body = ErrorBody(error),
           .content_type = "application/json",
           .allow = {},
-          .retry_after = IsOverload(error)};
+          .retry_after = IsOverload(error),
+          .ask_for_key = error.status == 401};
 }
 
 Reply ErrorReply(int status, std::string message) {

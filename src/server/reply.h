@@ -14,6 +14,7 @@ struct Reply {
   std::string_view content_type = "application/json";
   std::string_view allow;    // Allow header; empty: none
   bool retry_after = false;  // Retry-After: 1
+  bool ask_for_key = false;  // WWW-Authenticate: Bearer
 };
 
 [[nodiscard]] Reply ErrorReply(const ApiError& error);

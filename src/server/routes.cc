@@ -68,6 +68,10 @@ Target FindTarget(std::string_view target) {
   return {};
 }
 
+bool IsForAdmin(Route route) {
+  return route == Route::kMetrics || route == Route::kCache || route == Route::kCacheFlush;
+}
+
 bool TakesBody(Route route) {
   return route == Route::kChatCompletions || route == Route::kCompletions ||
          route == Route::kTokenize || route == Route::kDetokenize || route == Route::kCacheFlush;

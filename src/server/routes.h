@@ -31,6 +31,8 @@ struct Target {
 
 // POST, or GET and HEAD; OPTIONS always.
 [[nodiscard]] bool TakesBody(Route route);
+// Shows or changes what belongs to several users.
+[[nodiscard]] bool IsForAdmin(Route route);
 // For the Allow header.
 [[nodiscard]] std::string_view AllowedMethods(Route route);
 

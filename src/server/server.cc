@@ -71,7 +71,8 @@ struct Server::State {
         metrics(options.version, options.model_id),
         service(options, parts, metrics),
         body_bytes(options.body_bytes_total),
-        context{options, service, parts.engine, metrics, workers, body_bytes} {}
+        key_use(options.keys),
+        context{options, service, parts.engine, metrics, workers, body_bytes, key_use} {}
 
   asio::awaitable<void> Accept();
   void Serve(tcp::socket socket);
@@ -82,6 +83,7 @@ struct Server::State {
   ServerMetrics metrics;
   Service service;
   ByteBudget body_bytes;
+  KeyUse key_use;
   asio::thread_pool workers{kWorkers};
   SessionContext context;
   asio::io_context io{1};  // one thread: connections need no locks

@@ -32,9 +32,11 @@ uint64_t Mix(uint64_t x) {
 // Room that the prompt must leave: none if no answer is asked for.
 uint64_t AnswerRoom(const AnswerOptions& options) { return options.max_tokens > 0 ? 1 : 0; }
 
-// Of what a request may reuse. Once keys exist, the caller's stands in front of the salt.
-std::string NamespaceOf(const AnswerOptions& options) {
-  return options.cache_salt.empty() ? std::string() : "salt:" + options.cache_salt;
+// Of what a request may reuse. Names of keys hold no ';', so that no salt makes two of them equal.
+std::string NamespaceOf(std::string_view key_name, const std::string& salt) {
+  std::string out = key_name.empty() ? std::string() : fmt::format("key:{}", key_name);
+  if (!salt.empty()) out += fmt::format("{}salt:{}", out.empty() ? "" : ";", salt);
+  return out;
 }
 
 AnswerSpec SpecOf(const AnswerOptions& options) {
@@ -62,8 +64,14 @@ Service::Service(const ServerOptions& options, const ServerParts& parts, ServerM
 
 uint64_t Service::UnguessableNumber() { return Mix(secret_ + numbers_given_.fetch_add(1)); }
 
-ApiResult<PreparedAnswer> Service::Prepare(Route route, std::string_view body) {
-  return route == Route::kChatCompletions ? PrepareChat(body) : PrepareCompletion(body);
+ApiResult<PreparedAnswer> Service::Prepare(Route route, std::string_view body,
+                                           std::string_view key_name) {
+  PreparedAnswer out =
+      WEIR_TRY(route == Route::kChatCompletions ? PrepareChat(body) : PrepareCompletion(body));
+  for (GenerationRequest& each : out.requests) {
+    each.cache_namespace = NamespaceOf(key_name, out.cache_salt);
+  }
+  return out;
 }
 
 ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
@@ -128,7 +136,6 @@ PreparedAnswer Service::Assemble(AnswerKind kind, const AnswerOptions& options,
   request.ignore_eos = options.ignore_eos;
   request.end_tokens = parts_.tokenizer.end_tokens();
   request.top_logprobs = options.top_logprobs;
-  request.cache_namespace = NamespaceOf(options);
   std::vector<GenerationRequest> requests;
   for (std::vector<TokenId>& prompt : prompts) {
     // Without a seed equal prompts of a list are as independent as two requests.
@@ -140,7 +147,7 @@ PreparedAnswer Service::Assemble(AnswerKind kind, const AnswerOptions& options,
     }
   }
   return {std::move(requests), Answer(std::move(head), std::move(spec), parts_.tokenizer), id,
-          stream};
+          options.cache_salt, stream};
 }
 
 Reply Service::Convert(Route route, std::string_view body) const {

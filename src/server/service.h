@@ -28,6 +28,7 @@ struct PreparedAnswer {
   std::vector<GenerationRequest> requests;
   Answer answer;
   std::string id;
+  std::string cache_salt;
   bool stream = false;
 };
 
@@ -35,8 +36,9 @@ class Service {
  public:
   Service(const ServerOptions& options, const ServerParts& parts, ServerMetrics& metrics);
 
-  // kCompletions or kChatCompletions.
-  [[nodiscard]] ApiResult<PreparedAnswer> Prepare(Route route, std::string_view body);
+  // kCompletions or kChatCompletions. `key_name`: of the caller's key; empty if there are none.
+  [[nodiscard]] ApiResult<PreparedAnswer> Prepare(Route route, std::string_view body,
+                                                  std::string_view key_name);
   // kTokenize or kDetokenize.
   [[nodiscard]] Reply Convert(Route route, std::string_view body) const;
   // Paths of GET.

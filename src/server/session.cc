@@ -133,6 +133,13 @@ asio::awaitable<bool> Session::ReadRequest() {
                                asio::redirect_error(asio::use_awaitable, error));
     if (error) co_return false;
   }
+  if (!parser_->is_done()) {  // who may not ask is not listened to
+    const Target target = FindTarget(parser_->get().target());
+    if (std::optional<Reply> reply = CheckAccess(target)) {
+      co_await RefuseUnread(*std::move(reply));
+      co_return false;
+    }
+  }
   co_return co_await ReadBody();
 }
 
@@ -179,7 +186,7 @@ asio::awaitable<void> Session::RefuseUnread(Reply reply) {
   }
 }
 
-std::optional<Reply> Session::CheckRequest(const Target& target) const {
+std::optional<Reply> Session::CheckRequest(const Target& target) {
   const auto& request = parser_->get();
   if (target.route == Route::kUnknown) {
     return ErrorReply(
@@ -206,9 +213,27 @@ std::optional<Reply> Session::CheckRequest(const Target& target) const {
   return CheckAccess(target);
 }
 
-// Every request passes here before it is answered. Keys are checked here once there are any: the
-// admin's for kCache, kCacheFlush and kMetrics, a user's for what reads or writes text.
-std::optional<Reply> Session::CheckAccess(const Target& /*target*/) const { return std::nullopt; }
+// Every request passes here before it is answered. Sets key_.
+std::optional<Reply> Session::CheckAccess(const Target& target) {
+  const ApiKeys& keys = context_.options.keys;
+  key_ = std::nullopt;
+  if (keys.count() == 0 || target.route == Route::kHealth) return std::nullopt;
+  const auto header = parser_->get()[http::field::authorization];
+  const std::string_view key = BearerKey({header.data(), header.size()});
+  if (key.empty()) {
+    return ErrorReply(WrongKey("this server wants an API key: \"Authorization: Bearer KEY\""));
+  }
+  key_ = keys.Find(key);
+  if (!key_) return ErrorReply(WrongKey("this API key is none of this server's"));
+  if (IsForAdmin(target.route) && !keys.rights(*key_).is_admin) {
+    ApiError error;
+    error.status = 403;
+    error.message = "this path shows what belongs to several keys: it needs an admin's";
+    error.type = "permission_error";
+    return ErrorReply(error);
+  }
+  return std::nullopt;
+}
 
 asio::awaitable<void> Session::AnswerRequest() {
   const Target target = FindTarget(parser_->get().target());
@@ -252,6 +277,7 @@ asio::awaitable<void> Session::Write(Reply reply) {
     if (reply.status != 204) response.prepare_payload();
   }
   http::response_serializer<http::string_body> serializer(response);
+  if (reply.ask_for_key) response.set(http::field::www_authenticate, "Bearer");
   boost::system::error_code error;
   Arm(context_.options.body_timeout);
   if (request.method() == http::verb::head) {

@@ -25,6 +25,7 @@
 #include "server/byte_budget.h"
 #include "server/event_inbox.h"
 #include "server/reply.h"
+#include "server/key_use.h"
 #include "server/routes.h"
 #include "server/server.h"
 #include "server/server_metrics.h"
@@ -41,6 +42,7 @@ struct SessionContext {
   boost::asio::thread_pool& workers;
   ByteBudget& body_bytes;
   bool stopping = false;  // close after the answer that is pending
+  KeyUse& key_use;
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -64,8 +66,8 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<bool> ReadBody();
   boost::asio::awaitable<void> RefuseUnread(Reply reply);
   boost::asio::awaitable<void> AnswerRequest();
-  [[nodiscard]] std::optional<Reply> CheckRequest(const Target& target) const;
-  [[nodiscard]] std::optional<Reply> CheckAccess(const Target& target) const;
+  [[nodiscard]] std::optional<Reply> CheckRequest(const Target& target);
+  [[nodiscard]] std::optional<Reply> CheckAccess(const Target& target);
   boost::asio::awaitable<void> Write(Reply reply);
   void Arm(std::chrono::milliseconds timeout);
 
@@ -80,6 +82,8 @@ class Session : public std::enable_shared_from_this<Session> {
   struct Pending;
   boost::asio::awaitable<void> AnswerCompletion(Route route);
   boost::asio::awaitable<ApiResult<PreparedAnswer>> Prepare(Route route, std::string_view body);
+  boost::asio::awaitable<void> RefuseCompletion(const ApiError& error, TimePoint arrived_at);
+  [[nodiscard]] std::optional<ApiError> CheckKeyLimit(uint32_t more) const;
   boost::asio::awaitable<void> Pump(Pending& pending);
   [[nodiscard]] std::optional<ApiError> SubmitAll(Pending& pending);
   void CancelAll(const Pending& pending);
@@ -100,7 +104,8 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::beast::flat_buffer buffer_;  // bytes that no request has taken yet
   std::optional<Parser> parser_;
   ByteLease body_lease_;
-  bool idle_ = true;  // between two requests
+  std::optional<size_t> key_;  // of the request being answered
+  bool idle_ = true;           // between two requests
   bool keep_alive_ = true;
   bool timed_out_ = false;
   bool watching_ = false;  // a read is pending beside the answer

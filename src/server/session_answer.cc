@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -48,7 +50,9 @@ struct Session::Pending {
 
 // A chat goes to a worker whatever its size: how long a template takes does not show before.
 asio::awaitable<ApiResult<PreparedAnswer>> Session::Prepare(Route route, std::string_view body) {
-  const auto work = [&] { return context_.service.Prepare(route, body); };
+  const std::string_view key_name =
+      key_ ? std::string_view(context_.options.keys.rights(*key_).name) : std::string_view();
+  const auto work = [&] { return context_.service.Prepare(route, body, key_name); };
   if (route == Route::kChatCompletions) co_return co_await OnWorker(context_.workers, work);
   co_return co_await MaybeOnWorker(context_.workers, body.size(), work);
 }
@@ -57,17 +61,45 @@ asio::awaitable<void> Session::AnswerCompletion(Route route) {
   const TimePoint arrived_at = std::chrono::steady_clock::now();
   const std::string body = std::move(parser_->get().body());
   ApiResult<PreparedAnswer> prepared = co_await Prepare(route, body);
+// Why the caller's key may not have `more` answers now, if it may not.
+std::optional<ApiError> Session::CheckKeyLimit(uint32_t more) const {
+  if (!key_ || more <= context_.key_use.Free(*key_)) return std::nullopt;
+  const uint32_t limit = context_.options.keys.rights(*key_).answers_max;
+  if (more > limit) {
+    return InvalidField("n", fmt::format("the request asks for {} answers at once, and this key "
+                                         "may have {}",
+                                         more, limit));
+  }
+  return KeyLimitReached(fmt::format("this key may have {} answers at once, and {} are running",
+                                     limit, limit - context_.key_use.Free(*key_)));
+}
+
+asio::awaitable<void> Session::RefuseCompletion(const ApiError& error, TimePoint arrived_at) {
+  context_.metrics.OnRequestEnd(IsOverload(error) ? Outcome::kRefused : Outcome::kInvalid,
+                                Seconds(std::chrono::steady_clock::now() - arrived_at));
+  co_await Write(ErrorReply(error));
+}
+
   body_lease_.Release();
   if (!prepared) {
-    context_.metrics.OnRequestEnd(Outcome::kInvalid,
-                                  Seconds(std::chrono::steady_clock::now() - arrived_at));
-    co_await Write(ErrorReply(prepared.error()));
+  if (const auto error = CheckKeyLimit(1)) {  // before it costs anything
+    co_await RefuseCompletion(*error, arrived_at);
+    co_return;
+  }
+    co_await RefuseCompletion(prepared.error(), arrived_at);
+    co_return;
+  }
+  const uint32_t answers = prepared->answer.choice_count();
+  if (const auto error = CheckKeyLimit(answers)) {
+    co_await RefuseCompletion(*error, arrived_at);
     co_return;
   }
 
   Pending pending{
       .arrived_at = arrived_at,
       .prepared = *std::move(prepared),
+  std::optional<KeyLease> key_lease;
+  if (key_) key_lease.emplace(context_.key_use, *key_, answers);
       .inbox = std::make_shared<EventInbox>(socket_.get_executor(),
                                             context_.options.unread_bytes_max, [this] { Close(); }),
       .ids = {},
@@ -76,9 +108,7 @@ asio::awaitable<void> Session::AnswerCompletion(Route route) {
       .failure = {}};
   if (const std::optional<ApiError> error = SubmitAll(pending)) {
     pending.inbox->Close();
-    context_.metrics.OnRequestEnd(IsOverload(*error) ? Outcome::kRefused : Outcome::kInvalid,
-                                  Seconds(std::chrono::steady_clock::now() - arrived_at));
-    co_await Write(ErrorReply(*error));
+    co_await RefuseCompletion(*error, arrived_at);
     co_return;
   }
   pending_ = &pending;
