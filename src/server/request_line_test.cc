@@ -9,6 +9,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 RequestRecord Read(uint64_t prompt, uint32_t full_length, TokenSources sources, ResumeVeto veto) {
   RequestRecord record;
@@ -28,6 +29,16 @@ TEST(RequestLine, NamesTheSourcesAndWhatWasMissing) {
   EXPECT_THAT(RequestLine(Read(700, 699, {.computed = 1, .device = 320, .replayed = 250},
                                ResumeVeto::kOwedRows)),
               EndsWith(" miss=owed:129"));
+}
+
+TEST(RequestLine, SaysWhoLeftWhoseItWasAndHowManyAnswers) {
+  RequestRecord record = Read(100, 0, {.computed = 100}, ResumeVeto::kNone);
+  record.outcome = Outcome::kCancelled;
+  record.gone = Gone::kSlow;
+  record.key_name = "team-a";
+  record.choices = 2;
+  EXPECT_THAT(RequestLine(record),
+              StartsWith("cmpl-1 cancelled gone=slow key=team-a choices=2 prompt=100 "));
 }
 
 TEST(RequestLine, AMissOfATileIsNone) {

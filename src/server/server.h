@@ -32,12 +32,16 @@ struct ServerOptions {
   std::string version = "0.1.0";
   ApiKeys keys;  // none: open to all
   uint32_t connections_max = 2000;
-  size_t body_bytes_max = size_t{16} << 20;        // one request's body; above: 413
-  size_t body_bytes_total = size_t{256} << 20;     // large bodies of all connections; above: 503
-  size_t unread_bytes_max = size_t{1} << 20;       // answer that a client has not read; above: gone
-  std::chrono::milliseconds head_timeout{60000};   // idle keep-alive, and until a head is whole
-  std::chrono::milliseconds body_timeout{30000};   // without a byte of a body, or of an answer read
-  std::chrono::milliseconds engine_timeout{5000};  // between two steps of the engine
+  size_t body_bytes_max = size_t{16} << 20;       // one request's body; above: 413
+  size_t body_bytes_total = size_t{256} << 20;    // large bodies of all connections; above: 503
+  size_t unread_bytes_max = size_t{1} << 20;      // answer that a client has not read; above: gone
+  std::chrono::milliseconds head_timeout{60000};  // idle keep-alive, and until a head is whole
+  std::chrono::milliseconds body_timeout{30000};  // without a byte of a body, or of an answer read
+  std::chrono::milliseconds body_total_timeout{300000};  // a whole body
+  std::chrono::milliseconds engine_timeout{5000};        // between two steps of the engine
+  std::chrono::milliseconds liveness_interval{1000};     // is the client of an answer still there?
+  std::chrono::milliseconds comment_interval{15000};     // a silent stream says that it lives
+  std::chrono::seconds probe_silence{60};  // a machine that vanished is given up; see liveness.h
 };
 
 struct ServerParts {

@@ -1,12 +1,18 @@
 #include "server/server_metrics.h"
 
 #include <algorithm>
+#include <string>
 
 namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, kOutcomeCount> kOutcomes = {
     "stop", "length", "cancelled", "invalid", "refused", "failed"};
+
+constexpr std::array<std::string_view, kGoneCount> kGone = {"waiting", "answering", "slow"};
+
+// Statuses by which a request is turned away whatever it asks.
+constexpr std::array<int, 7> kRefusals = {401, 403, 408, 413, 429, 431, 503};
 
 const MetricName kSourceTokens = {"weir_prompt_source_tokens_total",
                                   "Tokens of prompts that were read, by where they came from."};
@@ -25,6 +31,7 @@ const std::vector<double> kRequestBounds = {0.05, 0.1, 0.25, 0.5, 1,   2.5, 5,
 
 }  // namespace
 
+std::string_view GoneName(Gone gone) { return kGone[static_cast<size_t>(gone)]; }
 std::string_view OutcomeName(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
 
 ServerMetrics::ServerMetrics(std::string_view version, std::string_view model_id)
@@ -83,6 +90,16 @@ ServerMetrics::ServerMetrics(std::string_view version, std::string_view model_id
     http_replies_.push_back(registry_.AddCounter(
         {"weir_http_replies_total", "HTTP answers by status."}, {{"status", status}}));
   }
+  for (const int status : kRefusals) {
+    refusals_.push_back(registry_.AddCounter(
+        {"weir_http_refusals_total", "Requests that were turned away, by status."},
+        {{"status", std::to_string(status)}}));
+  }
+  for (const std::string_view when : kGone) {
+    gone_clients_.push_back(registry_.AddCounter(
+        {"weir_gone_clients_total", "Clients that left before the end of their answer, by when."},
+        {{"when", std::string(when)}}));
+  }
   registry_
       .AddGauge({"weir_build_info", "Version and model; the value is 1."},
                 {{"version", std::string(version)}, {"model", std::string(model_id)}})
@@ -111,9 +128,15 @@ void ServerMetrics::OnRequestEnd(Outcome outcome, double seconds) {
   request_seconds_.Observe(seconds);
 }
 
+void ServerMetrics::OnClientGone(Gone gone) { gone_clients_[static_cast<size_t>(gone)].Add(); }
+
 void ServerMetrics::OnHttpReply(int status) {
   const auto index = static_cast<size_t>(std::clamp(status / 100, 2, 5) - 2);
   http_replies_[index].Add();
+  const auto refusal = std::ranges::find(kRefusals, status);
+  if (refusal != kRefusals.end()) {
+    refusals_[static_cast<size_t>(refusal - kRefusals.begin())].Add();
+  }
 }
 
 void ServerMetrics::SetConnections(size_t count) { connections_.Set(static_cast<double>(count)); }

@@ -20,6 +20,15 @@ enum class Outcome : uint8_t { kStop, kLength, kCancelled, kInvalid, kRefused, k
 inline constexpr size_t kOutcomeCount = 6;
 [[nodiscard]] std::string_view OutcomeName(Outcome outcome);
 
+// Clients that left before they had their answer.
+enum class Gone : uint8_t {
+  kWaiting,    // before its first token
+  kAnswering,  // later
+  kSlow,       // given up: it did not read
+};
+inline constexpr size_t kGoneCount = 3;
+[[nodiscard]] std::string_view GoneName(Gone gone);
+
 class ServerMetrics {
  public:
   explicit ServerMetrics(std::string_view version, std::string_view model_id);
@@ -29,6 +38,7 @@ class ServerMetrics {
   void OnFirstToken(double seconds_since_arrival);
   void OnNextToken(double seconds_since_last);
   void OnRequestEnd(Outcome outcome, double seconds);
+  void OnClientGone(Gone gone);
   void OnHttpReply(int status);
   void SetConnections(size_t count);
 
@@ -41,6 +51,8 @@ class ServerMetrics {
   MetricRegistry registry_;
   std::vector<Counter> requests_;      // by Outcome
   std::vector<Counter> http_replies_;  // by hundreds of the status, from 2xx
+  std::vector<Counter> refusals_;      // by kRefusals
+  std::vector<Counter> gone_clients_;  // by Gone
   Counter prompt_tokens_, device_tokens_, replayed_tokens_, computed_tokens_, generated_tokens_;
   Counter vetoed_window_tokens_, vetoed_owed_tokens_;
   Counter began_cold_, began_at_resume_point_, began_with_replay_, saved_seconds_;

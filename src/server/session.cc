@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -10,10 +11,12 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
+#include <chrono>
 #include <exception>
 #include <utility>
 
 #include "obs/log.h"
+#include "server/liveness.h"
 #include "server/on_worker.h"
 
 namespace asio = boost::asio;
@@ -58,11 +61,13 @@ Session::Session(asio::ip::tcp::socket socket, SessionContext& context)
     : socket_(std::move(socket)),
       context_(context),
       deadline_(socket_.get_executor()),
+      pulse_(socket_.get_executor()),
       body_lease_(context.body_bytes) {
   boost::system::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   // Small, so that a client that does not read is noticed.
   socket_.set_option(asio::socket_base::send_buffer_size(kSendBufferBytes), ignored);
+  ProbeWhenSilent(socket_.native_handle(), context_.options.probe_silence);
 }
 
 void Session::CloseIfIdle() {
@@ -74,6 +79,7 @@ void Session::Close() {
   boost::system::error_code ignored;
   socket_.close(ignored);
   deadline_.cancel();
+  pulse_.cancel();
 }
 
 void Session::Arm(std::chrono::milliseconds timeout) {
@@ -127,12 +133,6 @@ asio::awaitable<bool> Session::ReadRequest() {
     }
     co_return false;
   }
-  if (parser_->get()[http::field::expect] == "100-continue") {
-    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-    co_await asio::async_write(socket_, asio::buffer(kContinue),
-                               asio::redirect_error(asio::use_awaitable, error));
-    if (error) co_return false;
-  }
   if (!parser_->is_done()) {  // who may not ask is not listened to
     const Target target = FindTarget(parser_->get().target());
     if (std::optional<Reply> reply = CheckAccess(target)) {
@@ -140,18 +140,26 @@ asio::awaitable<bool> Session::ReadRequest() {
       co_return false;
     }
   }
+  if (parser_->get()[http::field::expect] == "100-continue") {
+    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    co_await asio::async_write(socket_, asio::buffer(kContinue),
+                               asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return false;
+  }
   co_return co_await ReadBody();
 }
 
 asio::awaitable<bool> Session::ReadBody() {
   boost::system::error_code error;
+  const auto latest = std::chrono::steady_clock::now() + context_.options.body_total_timeout;
   while (!parser_->is_done()) {
     const size_t bytes = parser_->get().body().size();
     if (bytes > kSmallBodyBytes && !body_lease_.GrowTo(bytes)) {
       co_await RefuseUnread(ErrorReply(503, "too many large requests at once; try again"));
       co_return false;
     }
-    Arm(context_.options.body_timeout);
+    Arm(std::min(context_.options.body_timeout, std::chrono::ceil<std::chrono::milliseconds>(
+                                                    latest - std::chrono::steady_clock::now())));
     co_await http::async_read_some(socket_, buffer_, *parser_,
                                    asio::redirect_error(asio::use_awaitable, error));
     if (!error) continue;
@@ -175,6 +183,7 @@ asio::awaitable<bool> Session::ReadBody() {
 asio::awaitable<void> Session::RefuseUnread(Reply reply) {
   keep_alive_ = false;
   timed_out_ = false;
+  LogInfo(fmt::format("connection refused with {}", reply.status));
   co_await Write(std::move(reply));
   boost::system::error_code error;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, error);
@@ -268,6 +277,7 @@ asio::awaitable<void> Session::Write(Reply reply) {
                  boost::beast::string_view(reply.allow.data(), reply.allow.size()));
   }
   if (reply.retry_after) response.set(http::field::retry_after, "1");
+  if (reply.ask_for_key) response.set(http::field::www_authenticate, "Bearer");
   response.keep_alive(keep_alive_);
   context_.metrics.OnHttpReply(reply.status);
   if (request.method() == http::verb::head) {
@@ -277,7 +287,6 @@ asio::awaitable<void> Session::Write(Reply reply) {
     if (reply.status != 204) response.prepare_payload();
   }
   http::response_serializer<http::string_body> serializer(response);
-  if (reply.ask_for_key) response.set(http::field::www_authenticate, "Bearer");
   boost::system::error_code error;
   Arm(context_.options.body_timeout);
   if (request.method() == http::verb::head) {

@@ -3,7 +3,8 @@
 // A coroutine (Run) reads a request, answers it and goes on while the client keeps the connection.
 // While an answer is pending the socket is also read: bytes belong to the next request
 // (pipelining), an end or error means that the client has gone, and its request is cancelled within
-// one step. A client that closes only its sending side counts as gone too.
+// one step. A client that closes only its sending side counts as gone too. A timer asks the kernel
+// the same, and lets a stream that has nothing to say yet show that it lives.
 //
 // Ownership: alive as long as its coroutine runs; the server keeps plain pointers until then.
 // Threads: the I/O thread.
@@ -24,8 +25,8 @@
 
 #include "server/byte_budget.h"
 #include "server/event_inbox.h"
-#include "server/reply.h"
 #include "server/key_use.h"
+#include "server/reply.h"
 #include "server/routes.h"
 #include "server/server.h"
 #include "server/server_metrics.h"
@@ -41,8 +42,8 @@ struct SessionContext {
   ServerMetrics& metrics;
   boost::asio::thread_pool& workers;
   ByteBudget& body_bytes;
-  bool stopping = false;  // close after the answer that is pending
   KeyUse& key_use;
+  bool stopping = false;  // close after the answer that is pending
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -81,9 +82,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // session_answer.cc: a completion.
   struct Pending;
   boost::asio::awaitable<void> AnswerCompletion(Route route);
-  boost::asio::awaitable<ApiResult<PreparedAnswer>> Prepare(Route route, std::string_view body);
   boost::asio::awaitable<void> RefuseCompletion(const ApiError& error, TimePoint arrived_at);
   [[nodiscard]] std::optional<ApiError> CheckKeyLimit(uint32_t more) const;
+  boost::asio::awaitable<ApiResult<PreparedAnswer>> Prepare(Route route, std::string_view body);
   boost::asio::awaitable<void> Pump(Pending& pending);
   [[nodiscard]] std::optional<ApiError> SubmitAll(Pending& pending);
   void CancelAll(const Pending& pending);
@@ -95,12 +96,15 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<void> WriteStreamEnd();
   void StartWatch();
   boost::asio::awaitable<void> StopWatch();
+  void StartPulse();
+  void OnPulse();
   void OnClientGone();
   void Conclude(const Pending& pending);
 
   boost::asio::ip::tcp::socket socket_;
   SessionContext& context_;
   boost::asio::steady_timer deadline_;
+  boost::asio::steady_timer pulse_;   // while an answer is pending
   boost::beast::flat_buffer buffer_;  // bytes that no request has taken yet
   std::optional<Parser> parser_;
   ByteLease body_lease_;
@@ -111,6 +115,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool watching_ = false;  // a read is pending beside the answer
   bool watch_ends_ = false;
   bool gone_ = false;
+  bool slow_ = false;           // gone because it did not read
   Pending* pending_ = nullptr;  // the completion being answered, on AnswerCompletion's frame
 };
 

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "obs/log.h"
+#include "server/liveness.h"
 #include "server/on_worker.h"
 #include "server/request_line.h"
 #include "server/session.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr size_t kPipelinedBytesMax = 64 << 10;  // beyond, the socket is not read beside an answer
 constexpr size_t kWatchBytes = 4 << 10;
+constexpr std::string_view kWaitingComment = ": waiting\n\n";  // SSE: for no one's eyes
 
 double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -44,6 +46,8 @@ struct Session::Pending {
   std::optional<TimePoint> first_token_at;
   std::optional<ApiError> failure;  // the engine gave up
   bool head_written = false;        // of a stream
+  TimePoint written_at;             // the last of a stream; at first the arrival
+  bool comment_due = false;         // the stream has been silent for long
 
   [[nodiscard]] bool over() const { return prepared.answer.done() || failure; }
 };
@@ -57,10 +61,6 @@ asio::awaitable<ApiResult<PreparedAnswer>> Session::Prepare(Route route, std::st
   co_return co_await MaybeOnWorker(context_.workers, body.size(), work);
 }
 
-asio::awaitable<void> Session::AnswerCompletion(Route route) {
-  const TimePoint arrived_at = std::chrono::steady_clock::now();
-  const std::string body = std::move(parser_->get().body());
-  ApiResult<PreparedAnswer> prepared = co_await Prepare(route, body);
 // Why the caller's key may not have `more` answers now, if it may not.
 std::optional<ApiError> Session::CheckKeyLimit(uint32_t more) const {
   if (!key_ || more <= context_.key_use.Free(*key_)) return std::nullopt;
@@ -80,12 +80,16 @@ asio::awaitable<void> Session::RefuseCompletion(const ApiError& error, TimePoint
   co_await Write(ErrorReply(error));
 }
 
-  body_lease_.Release();
-  if (!prepared) {
+asio::awaitable<void> Session::AnswerCompletion(Route route) {
+  const TimePoint arrived_at = std::chrono::steady_clock::now();
   if (const auto error = CheckKeyLimit(1)) {  // before it costs anything
     co_await RefuseCompletion(*error, arrived_at);
     co_return;
   }
+  const std::string body = std::move(parser_->get().body());
+  ApiResult<PreparedAnswer> prepared = co_await Prepare(route, body);
+  body_lease_.Release();
+  if (!prepared) {
     co_await RefuseCompletion(prepared.error(), arrived_at);
     co_return;
   }
@@ -94,18 +98,22 @@ asio::awaitable<void> Session::RefuseCompletion(const ApiError& error, TimePoint
     co_await RefuseCompletion(*error, arrived_at);
     co_return;
   }
-
-  Pending pending{
-      .arrived_at = arrived_at,
-      .prepared = *std::move(prepared),
   std::optional<KeyLease> key_lease;
   if (key_) key_lease.emplace(context_.key_use, *key_, answers);
-      .inbox = std::make_shared<EventInbox>(socket_.get_executor(),
-                                            context_.options.unread_bytes_max, [this] { Close(); }),
-      .ids = {},
-      .last_token_at = {},
-      .first_token_at = {},
-      .failure = {}};
+
+  Pending pending{.arrived_at = arrived_at,
+                  .prepared = *std::move(prepared),
+                  .inbox = std::make_shared<EventInbox>(socket_.get_executor(),
+                                                        context_.options.unread_bytes_max,
+                                                        [this] {
+                                                          slow_ = true;
+                                                          Close();
+                                                        }),
+                  .ids = {},
+                  .last_token_at = {},
+                  .first_token_at = {},
+                  .failure = {},
+                  .written_at = arrived_at};
   if (const std::optional<ApiError> error = SubmitAll(pending)) {
     pending.inbox->Close();
     co_await RefuseCompletion(*error, arrived_at);
@@ -113,10 +121,13 @@ asio::awaitable<void> Session::RefuseCompletion(const ApiError& error, TimePoint
   }
   pending_ = &pending;
   gone_ = false;
+  slow_ = false;
   deadline_.cancel();
   StartWatch();
+  StartPulse();
   co_await Pump(pending);
   pending_ = nullptr;
+  pulse_.cancel();
   CancelAll(pending);
   pending.inbox->Close();
   co_await StopWatch();
@@ -165,12 +176,17 @@ asio::awaitable<void> Session::Pump(Pending& pending) {
     }
     if (pending.prepared.stream) {
       std::string frames = answer.TakeFrames();
+      if (frames.empty() && pending.comment_due && !pending.over()) frames = kWaitingComment;
+      pending.comment_due = false;
       if (pending.failure && pending.head_written) frames += SseFrame(ErrorBody(*pending.failure));
       if (!frames.empty() && !pending.head_written && !pending.failure) {
         pending.head_written = true;
         co_await WriteStreamHead();
       }
-      if (!frames.empty() && pending.head_written) co_await WriteFrames(std::move(frames));
+      if (!frames.empty() && pending.head_written) {
+        co_await WriteFrames(std::move(frames));
+        pending.written_at = std::chrono::steady_clock::now();
+      }
       if (pending.over() && pending.head_written) co_await WriteStreamEnd();
     }
     if (pending.over()) co_return;
@@ -249,6 +265,7 @@ asio::awaitable<void> Session::WriteFrames(std::string frames) {
                                asio::redirect_error(asio::use_awaitable, error));
   }
   deadline_.cancel();
+  slow_ = slow_ || timed_out_;
   if (error) OnClientGone();
 }
 
@@ -287,6 +304,29 @@ asio::awaitable<void> Session::StopWatch() {
   }
 }
 
+void Session::StartPulse() {
+  pulse_.expires_after(context_.options.liveness_interval);
+  pulse_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const std::shared_ptr<Session> self = weak.lock();
+    if (error || !self || self->pending_ == nullptr) return;
+    self->OnPulse();
+    self->StartPulse();
+  });
+}
+
+void Session::OnPulse() {
+  if (gone_) return;
+  if (HasLeft(socket_.native_handle())) {
+    OnClientGone();
+    return;
+  }
+  const auto silence = std::chrono::steady_clock::now() - pending_->written_at;
+  if (pending_->prepared.stream && silence >= context_.options.comment_interval) {
+    pending_->comment_due = true;
+    pending_->inbox->Wake();
+  }
+}
+
 void Session::OnClientGone() {
   gone_ = true;
   keep_alive_ = false;
@@ -306,6 +346,12 @@ void Session::Conclude(const Pending& pending) {
   const TimePoint now = std::chrono::steady_clock::now();
   context_.metrics.OnRequestEnd(outcome, Seconds(now - pending.arrived_at));
   RequestRecord record;
+  if (outcome == Outcome::kCancelled) {
+    record.gone = slow_ ? Gone::kSlow : pending.first_token_at ? Gone::kAnswering : Gone::kWaiting;
+    context_.metrics.OnClientGone(*record.gone);
+  }
+  if (key_) record.key_name = context_.options.keys.rights(*key_).name;
+  record.choices = answer.choice_count();
   record.id = pending.prepared.id;
   record.outcome = outcome;
   record.usage = answer.usage();

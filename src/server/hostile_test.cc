@@ -1,0 +1,228 @@
+// Clients that are slow, gone or broken: noticed, bounded, and nothing is lost for others.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <thread>
+
+#include "support/server_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using test::Client;
+using test::kCompletions;
+using test::kPlain;
+using test::kStream;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class HostileTest : public test::ServerTest {
+ protected:
+  void SetUp() override {}  // tests set options and start
+  std::string Metrics() {
+    Client client = Connect();
+    client.Get("/metrics");
+    return client.Response();
+  }
+  // What counts is counted when the connection has noticed, a little after the engine was told.
+  void ExpectMetric(const std::string& line) {
+    std::string text;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    do {
+      text = Metrics();
+    } while (text.find("\n" + line + "\n") == std::string::npos &&
+             std::chrono::steady_clock::now() < deadline);
+    EXPECT_THAT(text, HasSubstr("\n" + line + "\n"));
+  }
+};
+
+TEST_F(HostileTest, ASilentStreamSaysThatItLivesUntilItsFirstToken) {
+  options_.liveness_interval = milliseconds(5);
+  options_.comment_interval = milliseconds(20);
+  Start();
+  Client client = Connect();
+  client.Post(kCompletions, kStream);
+  const uint64_t request = engine_.WaitForRequest();
+  const std::string begin = client.ReadTo(": waiting\n\n");
+  EXPECT_THAT(begin, AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("text/event-stream")));
+  EXPECT_THAT(client.ReadTo(": waiting\n\n"), EndsWith(": waiting\n\n"));  // and again
+  engine_.Answer(request, "a");
+  EXPECT_THAT(client.ReadTo("0\r\n\r\n"),
+              AllOf(HasSubstr(R"("text":"a")"), HasSubstr("data: [DONE]\n\n")));
+  client.Get("/health");  // the connection goes on
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HostileTest, APlainAnswerHasNoComments) {
+  options_.liveness_interval = milliseconds(1);
+  options_.comment_interval = milliseconds(1);
+  Start();
+  Client silent = Connect();
+  silent.Post(kCompletions, kPlain);
+  const uint64_t request = engine_.WaitForRequest();
+  Client stream = Connect();
+  stream.Post(kCompletions, kStream);
+  const uint64_t other = engine_.WaitForRequest();
+  for (int i = 0; i < 3; ++i) stream.ReadTo(": waiting\n\n");  // time enough
+  EXPECT_FALSE(silent.HasBytes());
+  engine_.Answer(request, "a");
+  EXPECT_THAT(silent.Response(), Not(HasSubstr("waiting")));
+  engine_.Answer(other, "a");
+  stream.ReadTo("0\r\n\r\n");
+}
+
+TEST_F(HostileTest, AnErrorAfterACommentIsAFrame) {
+  options_.liveness_interval = milliseconds(5);
+  options_.comment_interval = milliseconds(5);
+  Start();
+  Client client = Connect();
+  client.Post(kCompletions, kStream);
+  const uint64_t request = engine_.WaitForRequest();
+  client.ReadTo(": waiting\n\n");
+  engine_.Emit(request, Error{ErrorCode::kResourceExhausted, "no tile"});
+  EXPECT_THAT(client.ReadTo("0\r\n\r\n"),
+              AllOf(HasSubstr(R"(data: {"error":)"), Not(HasSubstr("[DONE]"))));
+}
+
+TEST_F(HostileTest, WhoLeavesBehindUnreadBytesIsNoticedByTheTimer) {
+  options_.liveness_interval = milliseconds(5);
+  Start();
+  Client client = Connect();
+  client.Post(kCompletions, kPlain);
+  const uint64_t request = engine_.WaitForRequest();
+  // More of the next request than the server reads ahead, so that the end is not read.
+  client.Send("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n" +
+              std::string(150000, ' '));
+  client.CloseSending();
+  EXPECT_TRUE(engine_.WaitForCancel(request));
+}
+
+TEST_F(HostileTest, WhoVanishesBetweenPrefillAndFirstTokenIsCancelled) {
+  Start();
+  for (const bool reset : {false, true}) {
+    Client client = Connect();
+    client.Post("/v1/chat/completions",
+                R"({"messages":[{"role":"user","content":"hi"}],"stream":true})");
+    const uint64_t request = engine_.WaitForRequest();
+    engine_.EmitPrompt(request);
+    client.ReadTo(R"("role":"assistant")");
+    if (reset) {
+      client.Reset();
+    } else {
+      client.Close();
+    }
+    EXPECT_TRUE(engine_.WaitForCancel(request));
+  }
+  ExpectMetric(R"(weir_gone_clients_total{when="waiting"} 2)");
+  ExpectMetric(R"(weir_requests_total{outcome="cancelled"} 2)");
+}
+
+TEST_F(HostileTest, TheMetricsTellWhoLeftWhen) {
+  Start();
+  Client answering = Connect();
+  answering.Post(kCompletions, kStream);
+  uint64_t request = engine_.WaitForRequest();
+  engine_.EmitPrompt(request);
+  engine_.EmitText(request, "a");
+  answering.ReadTo(R"("text":"a")");
+  answering.Close();
+  EXPECT_TRUE(engine_.WaitForCancel(request));
+  Client deaf = Connect();
+  deaf.Post(kCompletions, kStream);
+  request = engine_.WaitForRequest();
+  engine_.EmitPrompt(request);
+  engine_.EmitText(request, std::string(16000, 'x'));
+  EXPECT_TRUE(engine_.WaitForCancel(request));
+  ExpectMetric(R"(weir_gone_clients_total{when="answering"} 1)");
+  ExpectMetric(R"(weir_gone_clients_total{when="slow"} 1)");
+}
+
+TEST_F(HostileTest, AByteAtATimeIsABodyOnlyForSoLong) {
+  options_.body_total_timeout = milliseconds(100);
+  Start();
+  Client client = Connect();
+  client.Send("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n{");
+  const auto begin = std::chrono::steady_clock::now();
+  while (!client.HasBytes() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(5)) {
+    client.Send(" ");
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 408"));
+}
+
+TEST_F(HostileTest, AHeadThatStopsComingIsGivenUp) {
+  options_.head_timeout = milliseconds(50);
+  Start();
+  Client client = Connect();
+  client.Send("POST /v1/completions HTTP/1.1\r\nHo");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 408"));
+  Client silent = Connect();
+  EXPECT_EQ(silent.ReadAll(), "") << "an idle connection just ends";
+}
+
+TEST_F(HostileTest, AChunkedBodyIsBoundedAndReadAnyway) {
+  Start();
+  Client good = Connect();
+  good.Send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n8\r\n{\"prompt\r\n7\r\n\":\"hi\"}\r\n0\r\n\r\n");
+  engine_.Answer(engine_.WaitForRequest(), "yes");
+  EXPECT_THAT(good.Response(), HasSubstr(R"("text":"yes")"));
+  Client endless = Connect();
+  endless.Send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  const std::string chunk = "10000\r\n" + std::string(65536, ' ') + "\r\n";
+  for (int i = 0; i < 17 && !endless.HasBytes(); ++i) endless.Send(chunk);  // the bound is 1 MiB
+  EXPECT_THAT(endless.Response(), StartsWith("HTTP/1.1 413"));
+}
+
+TEST_F(HostileTest, LargeBodiesShareABudget) {
+  options_.body_bytes_total = 300 << 10;
+  Start();
+  const std::string head =
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 1000000\r\n\r\n";
+  Client first = Connect();
+  first.Send(head + std::string(200 << 10, ' '));
+  Client second = Connect();
+  second.Send(head + std::string(900 << 10, ' '));
+  EXPECT_THAT(second.Response(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
+  first.Close();
+  Client third = Connect();
+  third.Post(kCompletions, kPlain);
+  engine_.Answer(engine_.WaitForRequest(), "yes");
+  EXPECT_THAT(third.Response(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HostileTest, MoreConnectionsThanTheBoundAreTurnedAway) {
+  options_.connections_max = 3;
+  Start();
+  std::deque<Client> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.emplace_back(server_->port());
+    clients.back().Get("/health");
+    EXPECT_THAT(clients.back().Response(), StartsWith("HTTP/1.1 200"));
+  }
+  Client fourth = Connect();
+  EXPECT_THAT(fourth.ReadAll(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
+}
+
+TEST_F(HostileTest, AStopEndsWhoSendsSlowlyToo) {
+  Start();
+  Client slow = Connect();
+  slow.Send("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+  Client other = Connect();
+  other.Get("/health");
+  other.Response();
+  server_->Stop(milliseconds(0));
+  EXPECT_EQ(slow.ReadAll(), "");
+}
+
+}  // namespace
+}  // namespace weir
