@@ -22,6 +22,7 @@ class Tally:
         self.outcomes = collections.Counter()
         self.violations = []
         self.violation_count = 0
+        self.compared = 0  # answers with an earlier one of the same prompt
 
     def count(self, action, outcome):
         self.outcomes[action, str(outcome)] += 1
@@ -158,6 +159,7 @@ class Crowd:
             text = answer and answer["choices"][0]["text"]
         if text is None:
             return
+        self.tally.compared += i in self.known
         if self.known.setdefault(i, text) != text:
             self.tally.violate("same answer", f"prompt {i}: {text!r}, and before: {self.known[i]!r}")
 

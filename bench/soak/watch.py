@@ -12,9 +12,9 @@ SAMPLE_SECONDS = 5
 IDLE_SECONDS = 60  # in which an idle server must have let everything go
 END_SECONDS = 30
 SETTLING_SHARE = 1 / 3  # of the samples, at the start: pools are touched for the first time
-FLAT_BYTES, FLAT_SHARE = 4 << 20, 0.02  # growth that is none: allocator noise
+FLAT_BYTES = 4 << 20  # growth that is none: allocator noise. No share of the whole: most of that is weights
 # Gauges that are zero when nobody asks anything, as far as a server has them.
-IDLE_ZERO = re.compile(r"^weir_(running|waiting|queued|prefilling|batch|pinned|reserved|live|pending|loading)_?\w*")
+IDLE_ZERO = re.compile(r"^weir_(bucket_waiting|running|waiting|queued|prefilling|batch|pinned|reserved|live|pending|loading)_?\w*")
 BAD_LOG = re.compile(r"check failed|sanitizer|runtime error|terminate called|data race|\berror\]", re.I)
 
 
@@ -94,11 +94,21 @@ async def judge_idle(monitor, verdict):
             if time.monotonic() > deadline:
                 break
             await asyncio.sleep(0.2)
-        verdict.add(not held, f"at idle nothing is held{': ' + ', '.join(held) if held else ''}")
+        gauges = [name for name in await series(http) if is_idle_zero(name)]
+        verdict.add(not held, f"at idle nothing is held{': ' + ', '.join(held) if held else ''}; looked at {', '.join(gauges)}")
+        for word in ("running", "waiting"):
+            most = max((s.get(f"weir_{word}_requests", 0) for s in monitor.samples), default=0)
+            verdict.add(most > 0, f"{word} requests: up to {most:g} at a sample (0: the gauge or the load is broken)")
+        trie = (await http.get("/v1/cache")).json()["trie"]
+        evicted = trie["evicted_nodes"] + trie["evicted_windows"]
+        verdict.add(evicted > 0, f"cache pressure: {evicted} tiles and windows were evicted")
 
 
 async def held_at_idle(http):
-    held = [f"{name} {value:g}" for name, value in (await series(http)).items() if IDLE_ZERO.match(name) and gauge(name) and value]
+    values = await series(http)
+    if "metrics_error" in values:
+        return [f"/metrics cannot be read: {values['metrics_error']}"]
+    held = [f"{name} {value:g}" for name, value in values.items() if is_idle_zero(name) and value]
     cache = (await http.get("/v1/cache")).json()
     held += [f"pool {pool['name']}: {key} {pool[key]}" for pool in cache["pools"] for key in pool
              if key in ("tiles_live", "tiles_pinned", "tiles_reserved", "bytes_reserved") and pool[key]]
@@ -106,8 +116,8 @@ async def held_at_idle(http):
     return held
 
 
-def gauge(name):
-    return not name.partition("{")[0].endswith(("_total", "_sum", "_count"))
+def is_idle_zero(name):
+    return IDLE_ZERO.match(name) and not name.partition("{")[0].endswith(("_total", "_sum", "_count"))
 
 
 def judge_memory(samples, verdict):
@@ -119,9 +129,8 @@ def judge_memory(samples, verdict):
     mean_b = sum(b for _, b in points) / len(points)
     slope = sum((t - mean_t) * (b - mean_b) for t, b in points) / sum((t - mean_t) ** 2 for t, _ in points)
     growth = slope * (points[-1][0] - points[0][0])
-    allowed = max(FLAT_BYTES, FLAT_SHARE * mean_b)
-    verdict.add(growth <= allowed, f"memory is flat: {growth / 2**20:+.2f} MiB over the last {(points[-1][0] - points[0][0]) / 60:.1f} min "
-                                   f"of about {mean_b / 2**20:.1f} MiB (allowed {allowed / 2**20:.1f})")
+    verdict.add(growth <= FLAT_BYTES, f"memory is flat: {growth / 2**20:+.2f} MiB over the last {(points[-1][0] - points[0][0]) / 60:.1f} min "
+                                      f"of about {mean_b / 2**20:.1f} MiB (allowed {FLAT_BYTES / 2**20:.1f}), {slope * 3600 / 2**20:+.1f} MiB an hour")
     threads = {s["threads"] for s in samples[1:] if s["threads"]}
     verdict.add(len(threads) <= 1, f"threads: {sorted(threads)}")
 
@@ -132,6 +141,7 @@ def judge_tally(tally, verdict):
         verdict.add(False, violation)
     answered = sum(n for (_, outcome), n in tally.outcomes.items() if outcome == "200")
     verdict.add(answered, f"{answered} whole answers")
+    verdict.add(tally.compared, f"{tally.compared} greedy answers compared with an earlier one of the same prompt")
 
 
 async def judge_end(process, verdict):
