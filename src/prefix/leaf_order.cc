@@ -20,8 +20,10 @@ uint32_t KindAfter(uint32_t kind, uint64_t pause) {
   return 1 + kPauses * uses + (pause >= kLongPause ? 1 : 0);
 }
 
-// One tile in so many is watched: all of few; of very many fewer, for the time it takes.
+// One tile in so many is watched: all of few, where half of them would make it a matter of luck
+// what is learned; of very many fewer, for the time it takes.
 uint64_t SampleShareOf(size_t node_count) {
+  if (node_count < 256) return 1;
   const uint64_t usual = std::clamp<uint64_t>(node_count / 48, 1, 8);
   return std::bit_floor(std::clamp<uint64_t>(node_count / 8192, usual, 32));
 }

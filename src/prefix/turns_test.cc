@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <ostream>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "prefix/cached_sequence.h"
 #include "support/prefix_kv.h"
+#include "support/seed.h"
 
 namespace weir {
 namespace {
@@ -58,7 +60,7 @@ class Turns {
   explicit Turns(const Shape& shape)
       : shape_(shape),
         kv_({.full_tiles = shape.full_tiles, .window = 0, .max_chunk_tokens = kChunk}),
-        trie_(kv_.cache(), {}) {}
+        trie_(kv_.cache(), {.secret = Secret(), .fingerprint = "model"}) {}
 
   Found Round(uint32_t round) {
     Found found;
@@ -87,6 +89,14 @@ class Turns {
     }
     sequence.Finish();
     return hit;
+  }
+
+  // It decides which tiles are in the sample.
+  static std::vector<std::byte> Secret() {
+    std::mt19937_64 random(test::Seed());
+    std::vector<std::byte> secret(192);
+    for (std::byte& byte : secret) byte = static_cast<std::byte>(random());
+    return secret;
   }
 
   static void Advance(CachedSequence& sequence, uint32_t count) {
@@ -142,10 +152,12 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ConversationsInTurns,
                          ::testing::Values(Shape{},
                                            Shape{.conversations = 12, .full_tiles = 5 * 30},
                                            Shape{.conversations = 5, .full_tiles = 2 * 32},
-                                           Shape{.turn_tokens = 300, .rounds = 20}));
+                                           Shape{.turn_tokens = 300, .rounds = 20},
+                                           Shape{.first_tokens = 12000, .full_tiles = 3 * 105}));
 
 // By last use alone they would find nothing: each is gone when its turn comes.
 TEST_P(ConversationsInTurns, FindNearlyAllThatMemoryForAFewCanKeep) {
+  WEIR_TRACE_SEED();
   const Shape shape = GetParam();
   Turns turns(shape);
   Belady belady(shape);
