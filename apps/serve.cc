@@ -94,10 +94,10 @@ Result<void> Run(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
   EndSignals end_signals;
   ApiKeys keys = WEIR_TRY(ReadApiKeys(options.api_keys));
+  LengthBuckets buckets = WEIR_TRY(LengthBuckets::Parse(options.buckets));
   const auto loaded = WEIR_TRY(LoadModel(options.model));
   const Tokenizer tokenizer = WEIR_TRY(LoadTokenizer(*loaded));
   const ChatTemplate chat_template = WEIR_TRY(LoadChatTemplate(*loaded, options.model));
-  LengthBuckets buckets = WEIR_TRY(LengthBuckets::Parse(options.buckets));
   KvMemory memory =
       WEIR_TRY(ReserveKv(*loaded, options.model, options.chunk_tokens, options.parallel));
   fmt::print(stderr, "{}\n", DescribeStart(*loaded, memory));
@@ -148,20 +148,20 @@ Command MakeServeCommand(CLI::App& app) {
   AddApiKeyOptions(app, options->api_keys);
   app.add_option("--queue", options->queue, "Requests that may wait; more get a 503 [64]")
       ->option_text("N")
-      ->check(CLI::Range(1, 100000));
+      ->check(CLI::Range(1, 4096));
   app.add_option("--np,--parallel", options->parallel,
                  "Requests that run at once, if memory allows [16]")
       ->option_text("N")
       ->check(CLI::Range(1, 256));
   app.add_option("--max-step-ms", options->max_step_ms,
-                 "What reading prompts may add to a step in which others are answered [100]")
+                 "What prompts may add to a step while others are answered [100]")
       ->option_text("MS")
       ->check(CLI::Range(1, 60000));
   app.add_option("--buckets", options->buckets,
-                 "Upper lengths of the classes in which requests wait [4k,16k,64k]")
+                 "Upper lengths of the classes of waiting requests [4k,16k,64k]")
       ->option_text("TOKENS,...");
   app.add_option("--bucket-by", options->bucket_by,
-                 "Length that counts: uncached (tokens to be computed) or length [uncached]")
+                 "Length that counts, of the tokens to compute or of all [uncached]")
       ->transform(CLI::CheckedTransformer(std::map<std::string, BucketBy>{
           {"uncached", BucketBy::kUncachedTokens}, {"length", BucketBy::kPromptLength}}))
       ->option_text("uncached|length");
@@ -171,7 +171,7 @@ Command MakeServeCommand(CLI::App& app) {
           {"buckets", QueuePolicy::kBuckets}, {"fifo", QueuePolicy::kFifo}}))
       ->option_text("buckets|fifo");
   app.add_option("--queue-timeout", options->queue_timeout_seconds,
-                 "A request that waits longer gets a 503; 0: it waits on [600]")
+                 "A request that waits longer to begin fails; 0: it waits on [600]")
       ->option_text("SECONDS")
       ->check(CLI::Range(0, 86400));
   app.add_option("--ub,--ubatch-size", options->chunk_tokens, "Most prefill positions a step [512]")

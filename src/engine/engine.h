@@ -134,6 +134,8 @@ struct EngineStats {
   AtomicHistogram<10> step_seconds{{0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1}};
   AtomicHistogram<8> step_sequences{{1, 2, 4, 8, 16, 32, 64, 128}};
   std::atomic<uint64_t> full_bytes_used{0}, window_bytes_used{0};
+  // Of the full pool, promised to running requests and not yet taken.
+  std::atomic<uint64_t> full_bytes_reserved{0};
 };
 
 class Engine {

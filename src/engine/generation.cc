@@ -38,7 +38,7 @@ void Generation::Start() {
       tokens_, request_.message_starts,
       needs_all_logits ? CachedSequence::Reuse::kNothing : CachedSequence::Reuse::kAll);
   if (has_started_) {
-    parts_.stats.recomputed_tokens += tokens_.size() - start.position;
+    parts_.stats.recomputed_tokens += computed_before_ - std::min(computed_before_, start.position);
     prompt_logprobs_.clear();
   } else {
     start_ = start;
@@ -50,6 +50,7 @@ void Generation::Start() {
 void Generation::Suspend() {
   chunk_.reset();
   tokens_.assign(sequence_->tokens().begin(), sequence_->tokens().end());
+  computed_before_ = sequence_->token_count();
   Finish();
 }
 

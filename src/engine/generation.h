@@ -72,7 +72,6 @@ class Generation {
   Result<void> BeginStep(uint32_t count);
   [[nodiscard]] bool is_in_step() const { return chunk_.has_value(); }
   [[nodiscard]] ForwardSegment segment();
-  void DropStep() { chunk_.reset(); }  // nothing was computed
   // A reason: the answer is complete and the caller owes the sink the last event.
   [[nodiscard]] std::optional<FinishReason> EndStep(std::span<const float> rows);
 
@@ -96,6 +95,7 @@ class Generation {
   uint64_t answer_count_ = 0;
   std::vector<SampledToken> prompt_logprobs_;
   bool has_started_ = false;
+  uint32_t computed_before_ = 0;  // when it was suspended
   bool is_prompt_read_ = false;
   TimePoint started_at_;
 };

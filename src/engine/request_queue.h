@@ -1,8 +1,10 @@
 // The engine's inbox: what came since the engine last looked, and which requests are open.
 //
-// A place in the queue is held from Push until MarkRunning. A cancelled request leaves its place at
-// once, though its sink hears of it only from the engine thread; so that these cannot pile up
-// without bound either, no request is taken while kCancelledPerPlace times the capacity are untold.
+// A place in the queue is held from Push until MarkRunning, and again from MarkWaiting: those that
+// come back are never refused, so there may be more than the queue takes. A cancelled request
+// leaves its place at once, though its sink hears of it only from the engine thread; so that these
+// cannot pile up without bound either, no request is taken while kCancelledPerPlace times the
+// capacity are untold.
 //
 // Threads: Push, PushTask, Cancel, Close, CancelAll and WaitDrained from any; the rest from the
 // engine's.

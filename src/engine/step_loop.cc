@@ -1,5 +1,7 @@
 #include "engine/step_loop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -41,6 +43,7 @@ struct StepLoop::Job {
   Generation generation;
   std::optional<Shared> shared;
   uint32_t share_count = 0;
+  uint32_t passed_by = 0;    // see WaitingRequest
   uint32_t step_tokens = 0;  // of the step being planned
 };
 
@@ -65,7 +68,6 @@ void StepLoop::Add(QueuedRequest queued) {
   const RequestId id = job->id;
   jobs_.emplace(id, std::move(job));
   may_admit_ = true;
-  UpdateGauges();
 }
 
 StepLoop::Job* StepLoop::Find(RequestId id) {
@@ -119,7 +121,8 @@ WaitingRequest StepLoop::Describe(const Job& job) {
   return {.id = job.id,
           .arrival = job.arrival,
           .length = by_length ? tokens : uncached,
-          .work = uncached + generation.answer_left()};
+          .work = uncached + generation.answer_left(),
+          .passed_by = job.passed_by};
 }
 
 void StepLoop::Admit() {
@@ -129,7 +132,9 @@ void StepLoop::Admit() {
     const auto taken =
         waiting_.Pick([this](const WaitingRequest& request) { return Offer(*Find(request.id)); });
     if (!taken) return;
-    Begin(*Find(taken->id));
+    Job& job = *Find(taken->id);
+    job.passed_by = taken->passed_by;
+    Begin(job);
   }
 }
 
@@ -209,11 +214,11 @@ void StepLoop::Plan() {
                          .arrival = job->arrival});
   }
   const EngineOptions& options = parts_.options;
-  PlanPrefill(pace_,
-              {.seconds = Seconds(rows > 0 ? options.max_step : options.step_target),
-               .tokens = options.chunk_tokens,
-               .policy = options.policy},
-              prefills_);
+  planner_.Plan(pace_,
+                {.seconds = Seconds(rows > 0 ? options.max_step : options.step_target),
+                 .tokens = options.chunk_tokens,
+                 .policy = options.policy},
+                prefills_);
   auto prefill = prefills_.begin();
   for (Job* job : running_) {
     if (job->step_tokens == 0) job->step_tokens = (prefill++)->tokens;
@@ -223,7 +228,7 @@ void StepLoop::Plan() {
 void StepLoop::OpenChunks() {
   const std::vector<Job*> by_arrival = running_;
   for (Job* job : by_arrival) {
-    if (job->step_tokens > 0 && job->generation.is_running() && !OpenChunk(*job)) Suspend(*job);
+    if (job->step_tokens > 0 && job->generation.is_running()) OpenChunk(*job);
   }
   in_step_.clear();
   for (Job* job : running_) {
@@ -231,16 +236,22 @@ void StepLoop::OpenChunks() {
   }
 }
 
-// False when even suspending all that arrived later frees too little.
-bool StepLoop::OpenChunk(Job& job) {
+// Memory is missing: those that arrived later give way, at last the job itself.
+void StepLoop::OpenChunk(Job& job) {
   while (true) {
     const Result<void> begun = job.generation.BeginStep(job.step_tokens);
-    if (begun) return true;
-    if (running_.back() == &job) {
-      WEIR_CHECK(running_.size() > 1);  // alone it fits
-      return false;
+    if (begun) return;
+    const uint32_t to_tile_end = kTileTokens - job.generation.computed() % kTileTokens;
+    if (job.step_tokens > to_tile_end) {
+      job.step_tokens = to_tile_end;  // needs a tile, not several
+    } else if (running_.back() != &job) {
+      Suspend(*running_.back());
+    } else if (running_.size() > 1) {
+      return Suspend(job);
+    } else {
+      WEIR_DCHECK(!"a request alone finds no room");
+      return End(job, begun.error());
     }
-    Suspend(*running_.back());
   }
 }
 
@@ -322,6 +333,13 @@ void StepLoop::UpdateGauges() {
   EngineStats& stats = parts_.stats;
   stats.full_bytes_used = used_bytes(parts_.cache.full_pool());
   stats.window_bytes_used = used_bytes(parts_.cache.window_pool());
+  uint64_t reserved = 0;
+  for (const Job* job : running_) {
+    reserved +=
+        ledger_.ReservedFullTiles(job->generation.view(), job->generation.promised_tokens());
+  }
+  const TilePool* full = parts_.cache.full_pool();
+  stats.full_bytes_reserved = full == nullptr ? 0 : reserved * full->group().tile_bytes();
   stats.running = static_cast<uint32_t>(running_.size());
   for (uint32_t bucket = 0; bucket < waiting_.buckets().count(); ++bucket) {
     stats.waiting_by_bucket[bucket] = waiting_.CountIn(bucket);

@@ -7,11 +7,11 @@
 // Memory: a request begins when every pool has room for its prompt and a part of its answer
 // (MemoryLedger); it grows beyond that while there is room. When a step lacks memory, the request
 // that arrived last is suspended: its tiles stay as cache, it waits in its old place and goes on
-// from what is still there. The one that arrived first is never suspended, and alone it fits
+// from what is still there. The first to have arrived of the running ones stays, and alone it fits
 // (Engine::Submit checks that), so something always ends.
 //
 // Early sharing: a request whose prompt begins like one that is just being read waits for that
-// prefix and resumes behind it; if the reader goes away, it reads on itself.
+// prefix and resumes behind it (a few times at most); if the reader goes away, it reads on itself.
 //
 // Ownership: owns the requests from Add on; borrows all parts. Threads: the engine thread.
 #pragma once
@@ -78,7 +78,7 @@ class StepLoop {
   // A step of the running ones, which are in order of arrival.
   void Plan();
   void OpenChunks();
-  [[nodiscard]] bool OpenChunk(Job& job);
+  void OpenChunk(Job& job);
   void Suspend(Job& job);
   void RunForward();
   void TakeRows(std::span<const float> rows);
@@ -88,6 +88,7 @@ class StepLoop {
 
   StepLoopParts parts_;
   StepPace pace_;
+  PrefillPlanner planner_;
   MemoryLedger ledger_;
   WaitingQueue waiting_;
   std::unordered_map<RequestId, std::unique_ptr<Job>> jobs_;  // waiting and running

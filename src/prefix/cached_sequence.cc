@@ -6,6 +6,11 @@
 #include "base/check.h"
 
 namespace weir {
+namespace {
+
+constexpr std::ptrdiff_t kMostBranches = 16;  // that others announce: each keeps a window
+
+}  // namespace
 
 uint32_t CheckpointTokens(const KvLayout& layout) {
   if (!layout.window || !layout.full) return 0;
@@ -27,8 +32,11 @@ SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
     // No room for a copy of the tile that the prompt parts: begin at its start.
     const uint32_t whole = start.position / kTileTokens * kTileTokens;
     start = {};
-    const bool started = TryStart(prompt.first(whole + 1), start);
-    WEIR_CHECK(started);
+    if (!TryStart(prompt.first(whole + 1), start)) {  // parts an earlier tile
+      start = {};
+      const bool started = TryStart(prompt.first(1), start);
+      WEIR_CHECK(started);  // nothing is copied
+    }
   }
   start_position_ = start.position;
   PlanResumePoints(message_starts, start);
@@ -110,6 +118,10 @@ void CachedSequence::PlanResumePoints(std::span<const uint32_t> message_starts,
 void CachedSequence::ExpectBranch(uint32_t position) {
   if (position <= token_count() || position > tokens_.size()) return;
   const auto at = std::ranges::lower_bound(planned_, position, {}, &PlannedPoint::position);
+  const bool is_planned = at != planned_.end() && at->position == position;
+  const auto branches =
+      std::ranges::count(planned_, ResumeClass::kBranch, &PlannedPoint::resume_class);
+  if (is_planned || branches >= kMostBranches) return;
   planned_.insert(at, {position, ResumeClass::kBranch});
 }
 

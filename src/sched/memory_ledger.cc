@@ -37,12 +37,17 @@ bool MemoryLedger::Mark(TileId tile) {
   return is_new;
 }
 
+uint32_t MemoryLedger::ReservedFullTiles(const SequenceView& view, uint64_t promised_tokens) const {
+  const uint32_t promised = NeedOf(promised_tokens).full;
+  return promised - std::min(promised, view.full_tile_count());
+}
+
 void MemoryLedger::AddRunning(const SequenceView& view, uint64_t promised_tokens) {
   const TileNeed need = NeedOf(promised_tokens);
   for (uint32_t i = 0; i < view.full_tile_count(); ++i) {
     if (Mark(view.FullTile(i))) ++live_full_;
   }
-  promised_full_ += need.full - std::min(need.full, view.full_tile_count());
+  promised_full_ += ReservedFullTiles(view, promised_tokens);
   window_ += std::max(need.window, view.window_tile_count());
   owed_ += std::max(need.owed, view.owed_tile_count());
 }

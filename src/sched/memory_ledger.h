@@ -32,8 +32,9 @@ class MemoryLedger {
   // `shared`, which are in the pool.
   [[nodiscard]] bool HasRoomFor(uint64_t promised_tokens, std::span<const TileId> shared) const;
 
-  // Full tiles that running sequences refer to, each once.
-  [[nodiscard]] uint32_t live_full_tiles() const { return live_full_; }
+  // Full tiles that a sequence was promised and has not taken.
+  [[nodiscard]] uint32_t ReservedFullTiles(const SequenceView& view,
+                                           uint64_t promised_tokens) const;
 
  private:
   // Most tiles that a sequence of so many tokens owns.
@@ -41,8 +42,8 @@ class MemoryLedger {
   bool Mark(TileId tile);
 
   const KvCache& cache_;
-  std::vector<uint32_t> marks_;  // by slot of the full pool: the round that met it last
-  uint32_t round_ = 0;
+  std::vector<uint64_t> marks_;  // by slot of the full pool: the round that met it last
+  uint64_t round_ = 0;
   uint32_t live_full_ = 0;
   uint64_t promised_full_ = 0;  // not yet taken
   uint64_t window_ = 0;

@@ -45,7 +45,8 @@ TEST(MemoryLedger, WhatIsPromisedCountsBeforeItIsTaken) {
   MemoryLedger ledger(pools.cache);
   ledger.Begin();
   ledger.AddRunning(view, 700);
-  EXPECT_EQ(ledger.live_full_tiles(), 2U);
+  EXPECT_EQ(ledger.ReservedFullTiles(view, 700), 4U);
+  EXPECT_EQ(ledger.ReservedFullTiles(view, 100), 0U);
   EXPECT_TRUE(ledger.HasRoomFor(512, {}));
   EXPECT_FALSE(ledger.HasRoomFor(513, {}));
   ledger.Begin();
@@ -76,7 +77,6 @@ TEST(MemoryLedger, SharedTilesCountOnceAndOnlyIfARunningSequenceHasThem) {
   EXPECT_TRUE(ledger.HasRoomFor(640, shared));  // 2 shared and 3 of its own
   EXPECT_FALSE(ledger.HasRoomFor(641, shared));
   ledger.AddRunning(view, 256);  // another that shares all
-  EXPECT_EQ(ledger.live_full_tiles(), 2U);
   EXPECT_TRUE(ledger.HasRoomFor(640, shared));
   ledger.Begin();  // nobody runs: they are only cached
   EXPECT_TRUE(ledger.HasRoomFor(640, shared));

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <tuple>
-#include <vector>
 
 namespace weir {
 namespace {
 
 constexpr double kFirstArrivalShare = 0.25;
+
+// Rows that the time cuts, down to whole granules.
+uint32_t WholeGranules(uint32_t tokens) {
+  return tokens - tokens % (tokens >= kPrefillGranule ? kPrefillGranule : kLeastPrefill);
+}
 
 // What is left of a step while it is handed out.
 class Budget {
@@ -15,21 +19,23 @@ class Budget {
   Budget(const StepPace& pace, const PrefillLimits& limits)
       : pace_(pace), seconds_(limits.seconds), tokens_(limits.tokens) {}
 
-  // As much as `seconds` of the budget allow.
-  void Give(PrefillCandidate& candidate, double seconds) {
+  // As much as `seconds` allow. Returns the seconds that it will take.
+  double Give(PrefillCandidate& candidate, double seconds) {
     const uint32_t most = std::min(candidate.left, candidate.most) - candidate.tokens;
     const uint32_t wanted = std::min(most, tokens_);
     const uint32_t position = candidate.position + candidate.tokens;
-    uint32_t given = std::min(wanted, InTime(std::min(seconds, seconds_), position));
-    if (given < wanted) given -= std::min(given, (candidate.tokens + given) % kPrefillGranule);
-    if (!has_given_) given = std::max(given, std::min(wanted, kPrefillGranule));
-    if (given == 0) return;
-    has_given_ = true;
+    uint32_t given = std::min(wanted, InTime(seconds, position));
+    if (given < wanted) given = WholeGranules(given);
+    if (given == 0) return 0;
     candidate.tokens += given;
     tokens_ -= given;
-    seconds_ -= pace_.PrefillSeconds({.first_position = position, .tokens = given});
+    const double taken = pace_.PrefillSeconds({.first_position = position, .tokens = given});
+    seconds_ -= taken;
+    has_given_ = true;
+    return taken;
   }
   [[nodiscard]] double seconds() const { return seconds_; }
+  [[nodiscard]] bool has_given() const { return has_given_; }
 
  private:
   [[nodiscard]] uint32_t InTime(double seconds, uint32_t position) const {
@@ -46,22 +52,31 @@ class Budget {
 
 }  // namespace
 
-void PlanPrefill(const StepPace& pace, const PrefillLimits& limits,
-                 std::span<PrefillCandidate> candidates) {
+void PrefillPlanner::Plan(const StepPace& pace, const PrefillLimits& limits,
+                          std::span<PrefillCandidate> candidates) {
   if (candidates.empty()) return;
-  std::vector<PrefillCandidate*> order;
+  order_.clear();
   for (PrefillCandidate& candidate : candidates) {
     candidate.tokens = 0;
-    order.push_back(&candidate);
+    order_.push_back(&candidate);
   }
   const bool is_fifo = limits.policy == QueuePolicy::kFifo;
-  std::ranges::sort(order, {}, [is_fifo](const PrefillCandidate* candidate) {
+  std::ranges::sort(order_, {}, [is_fifo](const PrefillCandidate* candidate) {
     return std::tuple(is_fifo ? 0 : candidate->left, candidate->arrival);
   });
   Budget budget(pace, limits);
-  PrefillCandidate& oldest = **std::ranges::min_element(order, {}, &PrefillCandidate::arrival);
-  if (&oldest != order.front()) budget.Give(oldest, kFirstArrivalShare * limits.seconds);
-  for (PrefillCandidate* candidate : order) budget.Give(*candidate, budget.seconds());
+  PrefillCandidate& first = **std::ranges::min_element(order_, {}, &PrefillCandidate::arrival);
+  if (first.arrival != first_arrival_ || &first == order_.front()) owed_seconds_ = 0;
+  first_arrival_ = first.arrival;
+  if (&first != order_.front()) {
+    owed_seconds_ = std::min(owed_seconds_ + kFirstArrivalShare * limits.seconds, limits.seconds);
+    owed_seconds_ -= budget.Give(first, owed_seconds_);
+  }
+  for (PrefillCandidate* candidate : order_) budget.Give(*candidate, budget.seconds());
+  if (!budget.has_given()) {  // the time is too short for any: somebody must go on
+    order_.front()->tokens =
+        std::min({order_.front()->left, order_.front()->most, limits.tokens, kLeastPrefill});
+  }
 }
 
 }  // namespace weir

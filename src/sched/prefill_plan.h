@@ -1,14 +1,16 @@
 // Which prompts go on in a step, and how far.
 //
-// Least remaining work first, so that a short prompt is not dragged by a long one; but the one that
-// arrived first gets a quarter of the time in any case, so that each moves in every step in which
-// it is the first to have arrived.
+// Least remaining work first, so that a short prompt is not dragged by a long one; but a quarter of
+// the time goes to the one that arrived first, so that each goes on in the end. That quarter adds
+// up over steps until it pays for a chunk: in one step it would buy the first to arrive at a great
+// depth less than a row, or, rounded up, all of the step.
 //
-// Pure. Threads: any.
+// Ownership: plain values. Threads: the engine thread.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sched/step_pace.h"
 #include "sched/waiting_queue.h"
@@ -29,11 +31,21 @@ struct PrefillLimits {
   QueuePolicy policy = QueuePolicy::kBuckets;
 };
 
-inline constexpr uint32_t kPrefillGranule = 32;      // chunks that the time cuts are whole ones
+// Chunks that the time cuts are multiples of the first, or of the second where time is shorter.
+inline constexpr uint32_t kPrefillGranule = 32;
+inline constexpr uint32_t kLeastPrefill = 8;
 inline constexpr uint32_t kFirstPrefillTokens = 64;  // while the pace is not known
 
-// Sets `tokens` of each. Somebody gets at least a granule (or what is left of it).
-void PlanPrefill(const StepPace& pace, const PrefillLimits& limits,
-                 std::span<PrefillCandidate> candidates);
+class PrefillPlanner {
+ public:
+  // Sets `tokens` of each. Somebody gets at least kLeastPrefill (or what is left of it).
+  void Plan(const StepPace& pace, const PrefillLimits& limits,
+            std::span<PrefillCandidate> candidates);
+
+ private:
+  uint64_t first_arrival_ = 0;  // whom the seconds are owed
+  double owed_seconds_ = 0;
+  std::vector<PrefillCandidate*> order_;  // buffer
+};
 
 }  // namespace weir

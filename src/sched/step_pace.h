@@ -1,10 +1,10 @@
 // How long steps take, learnt from those that were run: so that a step can be given as many prefill
 // tokens as end in time. Results never depend on it, only chunk lengths do.
 //
-//   seconds = decode(rows) + sum over prefill tokens of (flat + slope * depth)
+//   seconds = decode(rows) + sum over prefill tokens of prefill(depth)
 //
-// where depth is the token's position: attention reads all that is before it. Both are fitted by
-// least squares over recent steps, in which older ones fade.
+// where depth is the token's position: attention reads all that is before it. Both are straight
+// lines, fitted by least squares over recent steps, in which older ones fade.
 //
 // Ownership: plain values. Threads: the engine thread.
 #pragma once
@@ -12,6 +12,20 @@
 #include <cstdint>
 
 namespace weir {
+
+// y = flat + slope * x, neither below 0.
+class FadingLine {
+ public:
+  void Add(double weight, double x, double y);
+  [[nodiscard]] bool is_known() const { return weight_ > 0; }
+  [[nodiscard]] double At(double x) const { return flat_ + slope_ * x; }
+  [[nodiscard]] double slope() const { return slope_; }
+
+ private:
+  // Faded sums of w, w x, w x^2, w y, w x y.
+  double weight_ = 0, x_ = 0, xx_ = 0, y_ = 0, xy_ = 0;
+  double flat_ = 0, slope_ = 0;
+};
 
 // Consecutive prompt tokens of one sequence in a step.
 struct PrefillRun {
@@ -22,24 +36,18 @@ struct PrefillRun {
 
 class StepPace {
  public:
-  // What a step with these took. `prefill` is the sum of its runs, `token_depth` the mean depth of
-  // their tokens.
-  void Record(uint32_t decode_rows, uint32_t prefill_tokens, double token_depth, double seconds);
+  // What a step took that had so many decode rows and prefill tokens, `depth` the mean of theirs.
+  void Record(uint32_t decode_rows, uint32_t prefill_tokens, double depth, double seconds);
 
   // False until prefill was seen: then nothing can be said, the model may be a large one.
-  [[nodiscard]] bool is_known() const { return weight_ > 0; }
+  [[nodiscard]] bool is_known() const { return token_seconds_.is_known(); }
   [[nodiscard]] double PrefillSeconds(const PrefillRun& run) const;
   // How many tokens from `first_position` on take `seconds`.
   [[nodiscard]] double TokensIn(double seconds, uint32_t first_position) const;
 
  private:
-  void RecordPrefill(double tokens, double depth, double cost);
-  void Fit();
-
-  double decode_seconds_ = 0;  // of a step without prefill; 0: not seen
-  // Faded sums over steps of weight w (tokens), depth d and cost y (seconds a token).
-  double weight_ = 0, depth_ = 0, depth_squared_ = 0, cost_ = 0, depth_cost_ = 0;
-  double flat_ = 0, slope_ = 0;
+  FadingLine decode_seconds_;  // of a step without prefill, by rows
+  FadingLine token_seconds_;   // of a prefill token, by depth
 };
 
 }  // namespace weir

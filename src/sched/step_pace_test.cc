@@ -41,6 +41,15 @@ TEST(StepPace, DecodeRowsBesideDoNotCountAsPrefill) {
   EXPECT_NEAR(pace.PrefillSeconds({.first_position = 0, .tokens = 100}), 0.1, 1e-9);
 }
 
+TEST(StepPace, DecodeRowsCostMoreWhenThereAreMore) {
+  // 10 ms and 2 ms a row; seen at 1 and 8 rows, asked at 16.
+  StepPace pace;
+  pace.Record(1, 0, 0, 0.012);
+  pace.Record(8, 0, 0, 0.026);
+  pace.Record(16, 100, 50, 0.042 + 0.1);
+  EXPECT_NEAR(pace.PrefillSeconds({.first_position = 0, .tokens = 100}), 0.1, 1e-9);
+}
+
 TEST(StepPace, FollowsAMachineThatBecomesSlower) {
   StepPace pace;
   pace.Record(0, 500, 250, 0.5);

@@ -1,24 +1,30 @@
 #include "sched/waiting_queue.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
 namespace weir {
 
 WaitingQueue::WaitingQueue(LengthBuckets buckets, QueuePolicy policy)
-    : buckets_(std::move(buckets)), policy_(policy), turns_(buckets_.count(), 0) {}
+    : buckets_(std::move(buckets)),
+      policy_(policy),
+      counts_(buckets_.count(), 0),
+      turns_(buckets_.count(), 0) {}
 
 void WaitingQueue::Add(const WaitingRequest& request) {
   waiting_.push_back({.request = request, .bucket = buckets_.IndexOf(request.length)});
+  ++counts_[waiting_.back().bucket];
 }
 
 bool WaitingQueue::Remove(RequestId id) {
-  return std::erase_if(waiting_, [id](const Entry& entry) { return entry.request.id == id; }) > 0;
-}
-
-uint32_t WaitingQueue::CountIn(uint32_t bucket) const {
-  return static_cast<uint32_t>(std::ranges::count(waiting_, bucket, &Entry::bucket));
+  const auto at =
+      std::ranges::find(waiting_, id, [](const Entry& entry) { return entry.request.id; });
+  if (at == waiting_.end()) return false;
+  --counts_[at->bucket];
+  waiting_.erase(at);
+  return true;
 }
 
 // The bucket that a round would serve next has the largest sum of turns owed and weight.
@@ -36,11 +42,16 @@ void WaitingQueue::SortByPolicy() {
 std::optional<WaitingRequest> WaitingQueue::Pick(
     const std::function<Verdict(const WaitingRequest&)>& offer) {
   SortByPolicy();
+  std::array<uint32_t, LengthBuckets::kMostBuckets> without_room{};
   for (size_t i = 0; i < waiting_.size(); ++i) {
+    const uint32_t bucket = waiting_[i].bucket;
+    if (without_room[bucket] == kMostTries) continue;
     const Verdict verdict = offer(waiting_[i].request);
     if (verdict == Verdict::kTake) return Take(i);
     const bool nothing_passes = policy_ == QueuePolicy::kFifo || waiting_[i].is_overdue();
-    if (verdict == Verdict::kNoRoom && nothing_passes) return std::nullopt;
+    if (verdict != Verdict::kNoRoom) continue;
+    if (nothing_passes) return std::nullopt;
+    ++without_room[bucket];
   }
   return std::nullopt;
 }
@@ -48,9 +59,10 @@ std::optional<WaitingRequest> WaitingQueue::Pick(
 WaitingRequest WaitingQueue::Take(size_t index) {
   const Entry taken = waiting_[index];
   if (!taken.is_overdue()) TurnRound(taken.bucket);
+  --counts_[taken.bucket];
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
   for (Entry& entry : waiting_) {
-    if (entry.request.arrival < taken.request.arrival) ++entry.passed_by;
+    if (entry.request.arrival < taken.request.arrival) ++entry.request.passed_by;
   }
   return taken.request;
 }

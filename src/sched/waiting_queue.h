@@ -1,9 +1,10 @@
 // Waiting requests in the order in which they should begin.
 //
 // They sit in length buckets. Turns go round the buckets by weight (a smooth weighted round: short
-// buckets oftener, none left out), and inside a bucket to the least remaining work. No request is
-// passed by more than kMostPassing that arrived after it: then it is overdue, overdue ones go
-// first in order of arrival, and nothing begins while the first of them finds no room.
+// buckets oftener, none left out), and inside a bucket to the least remaining work. A request that
+// was passed by kMostPassing which arrived after it is overdue: overdue ones go first in order of
+// arrival, and nothing begins while the first of them finds no room. (One that waits for something
+// that goes on meanwhile, kPass, holds up nobody.)
 //
 // Ownership: plain values. Threads: the engine thread.
 #pragma once
@@ -25,11 +26,15 @@ struct WaitingRequest {
   uint64_t arrival = 0;  // rises with each request
   uint32_t length = 0;   // tokens by which it is put in a bucket
   uint64_t work = 0;     // tokens still to be computed, the answer's included
+  // Requests that arrived later and began earlier. Who comes back keeps it.
+  uint32_t passed_by = 0;
 };
 
 class WaitingQueue {
  public:
   static constexpr uint32_t kMostPassing = 32;
+  // Requests of one bucket that may be without room at one pick: an offer costs something.
+  static constexpr uint32_t kMostTries = 8;
 
   WaitingQueue(LengthBuckets buckets, QueuePolicy policy);
 
@@ -38,7 +43,7 @@ class WaitingQueue {
 
   enum class Verdict : uint8_t {
     kTake,    // it begins
-    kNoRoom,  // the next may try, unless this one is overdue or the policy is kFifo
+    kNoRoom,  // others may try, unless this one is overdue or the policy is kFifo
     kPass,    // it waits for something that goes on meanwhile: the next may try
   };
   // Offers requests in order until one is taken, which is removed; none if all were turned down.
@@ -46,15 +51,14 @@ class WaitingQueue {
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(waiting_.size()); }
-  [[nodiscard]] uint32_t CountIn(uint32_t bucket) const;
+  [[nodiscard]] uint32_t CountIn(uint32_t bucket) const { return counts_[bucket]; }
   [[nodiscard]] const LengthBuckets& buckets() const { return buckets_; }
 
  private:
   struct Entry {
     WaitingRequest request;
     uint32_t bucket = 0;
-    uint32_t passed_by = 0;  // requests that arrived later and began earlier
-    [[nodiscard]] bool is_overdue() const { return passed_by >= kMostPassing; }
+    [[nodiscard]] bool is_overdue() const { return request.passed_by >= kMostPassing; }
   };
 
   void SortByPolicy();
@@ -64,7 +68,8 @@ class WaitingQueue {
   LengthBuckets buckets_;
   QueuePolicy policy_;
   std::vector<Entry> waiting_;
-  std::vector<int64_t> turns_;  // by bucket: of the smooth weighted round
+  std::vector<uint32_t> counts_;  // by bucket
+  std::vector<int64_t> turns_;    // by bucket: of the smooth weighted round
 };
 
 }  // namespace weir

@@ -111,6 +111,36 @@ TEST(WaitingQueue, WhoWaitsForAnotherHoldsUpNobody) {
   EXPECT_EQ(line.Next(), waits);  // overdue by now
 }
 
+TEST(WaitingQueue, ABucketIsLeftAfterSoManyWithoutRoomAndOthersAreAsked) {
+  Line line;
+  for (int i = 0; i < 100; ++i) line.Arrive(10);
+  const uint64_t longer = line.Arrive(5000);
+  uint32_t offers = 0;
+  EXPECT_EQ(line.Next([&](uint64_t id) {
+    ++offers;
+    return id == longer ? Verdict::kTake : Verdict::kNoRoom;
+  }),
+            longer);
+  EXPECT_EQ(offers, WaitingQueue::kMostTries + 1);
+}
+
+TEST(WaitingQueue, WhoComesBackKeepsWhatItWasPassedBy) {
+  Line line;
+  const uint64_t first = line.Arrive(50'000);
+  const auto not_first = [&](uint64_t id) {
+    return id == first ? Verdict::kNoRoom : Verdict::kTake;
+  };
+  for (uint32_t i = 0; i < WaitingQueue::kMostPassing; ++i) {
+    line.Arrive(10);
+    ASSERT_NE(line.Next(not_first), 0U);
+  }
+  const auto taken = line.queue.Pick([](const WaitingRequest&) { return Verdict::kTake; });
+  ASSERT_EQ(taken->id.value(), first);
+  line.queue.Add(*taken);
+  line.Arrive(10);
+  EXPECT_EQ(line.Next(not_first), 0U);
+}
+
 TEST(WaitingQueue, ARemovedRequestIsNotOffered) {
   Line line;
   line.Arrive(10);

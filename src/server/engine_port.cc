@@ -33,6 +33,7 @@ EngineGauges LocalEngine::gauges() const {
   out.running = stats.running;
   out.waiting = stats.waiting;
   out.full_bytes_used = stats.full_bytes_used;
+  out.full_bytes_reserved = stats.full_bytes_reserved;
   out.window_bytes_used = stats.window_bytes_used;
   if (cache.full_pool() != nullptr) out.full_bytes_total = cache.full_pool()->bytes();
   if (cache.window_pool() != nullptr) out.window_bytes_total = cache.window_pool()->bytes();

@@ -20,6 +20,7 @@ struct EngineGauges {
   uint32_t waiting = 0;
   uint64_t full_bytes_used = 0;
   uint64_t full_bytes_total = 0;
+  uint64_t full_bytes_reserved = 0;
   uint64_t window_bytes_used = 0;
   uint64_t window_bytes_total = 0;
   std::vector<std::pair<std::string, uint32_t>> waiting_by_bucket;  // name of the bucket, requests

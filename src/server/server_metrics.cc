@@ -73,6 +73,10 @@ ServerMetrics::ServerMetrics(std::string_view version, std::string_view model_id
           registry_.AddGauge({"weir_running_requests", "Requests that the engine works on now."})),
       waiting_(registry_.AddGauge({"weir_waiting_requests", "Requests in the queue now."})),
       connections_(registry_.AddGauge({"weir_http_connections", "Open connections."})),
+      full_bytes_reserved_(registry_.AddGauge(
+          {"weir_kv_reserved_bytes",
+           "Bytes of KV tiles that running requests were promised and have not taken, by group."},
+          {{"group", "full"}})),
       full_bytes_used_(registry_.AddGauge(
           {"weir_kv_used_bytes", "Bytes of KV tiles in use, by group."}, {{"group", "full"}})),
       full_bytes_(registry_.AddGauge({"weir_kv_pool_bytes", "Bytes of the KV pools, by group."},
@@ -146,6 +150,7 @@ std::string ServerMetrics::Text(const EngineGauges& gauges, const EngineCounters
   waiting_.Set(gauges.waiting);
   full_bytes_used_.Set(static_cast<double>(gauges.full_bytes_used));
   full_bytes_.Set(static_cast<double>(gauges.full_bytes_total));
+  full_bytes_reserved_.Set(static_cast<double>(gauges.full_bytes_reserved));
   window_bytes_used_.Set(static_cast<double>(gauges.window_bytes_used));
   window_bytes_.Set(static_cast<double>(gauges.window_bytes_total));
   vetoed_window_tokens_.RaiseTo(static_cast<double>(counters.vetoed_window_tokens));

@@ -62,7 +62,7 @@ class ServerMetrics {
   std::optional<Histogram> step_seconds_, step_sequences_;
   std::vector<Gauge> waiting_by_bucket_;
   Gauge running_, waiting_, connections_;
-  Gauge full_bytes_used_, full_bytes_, window_bytes_used_, window_bytes_;
+  Gauge full_bytes_reserved_, full_bytes_used_, full_bytes_, window_bytes_used_, window_bytes_;
 };
 
 }  // namespace weir

@@ -182,6 +182,7 @@ inline uint64_t Flush(Engine& engine) {
 inline void ExpectNoRequests(const Engine& engine) {
   EXPECT_EQ(engine.stats().running, 0U);
   EXPECT_EQ(engine.stats().waiting, 0U);
+  EXPECT_EQ(engine.stats().full_bytes_reserved, 0U);
 }
 
 // All that is left in the pools belongs to the prefix cache, and nothing pins it.
