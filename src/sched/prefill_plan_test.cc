@@ -50,8 +50,8 @@ TEST(PrefillPlanner, ShortPromptsGoFirstAndTheFirstToArriveHasAQuarter) {
               ElementsAre(96 + 16, 60, 224));
 }
 
-// 20 ms a token: a quarter of 200 ms pays for 2 rows only, but it adds up to 8 in about 3 steps; the
-// short one has the other steps.
+// 20 ms a token: a quarter of 200 ms pays for 2 rows only, but it adds up to 8 in about 3 steps;
+// the short one has the other steps.
 TEST(PrefillPlanner, TheShareOfTheFirstToArriveAddsUpUntilItPaysForAChunk) {
   StepPace pace;
   pace.Record(0, 100, 50, 2.0);
