@@ -8,9 +8,9 @@ namespace {
 
 constexpr double kFirstArrivalShare = 0.25;
 
-// Rows that the time cuts, down to whole granules.
-uint32_t WholeGranules(uint32_t tokens) {
-  return tokens - tokens % (tokens >= kPrefillGranule ? kPrefillGranule : kLeastPrefill);
+// Rows that the time cuts, down to whole granules; `least` or none.
+uint32_t WholeGranules(uint32_t tokens, uint32_t least) {
+  return tokens - tokens % (tokens >= kPrefillGranule ? kPrefillGranule : least);
 }
 
 // What is left of a step while it is handed out.
@@ -19,13 +19,13 @@ class Budget {
   Budget(const StepPace& pace, const PrefillLimits& limits)
       : pace_(pace), seconds_(limits.seconds), tokens_(limits.tokens) {}
 
-  // As much as `seconds` allow. Returns the seconds that it will take.
-  double Give(PrefillCandidate& candidate, double seconds) {
+  // As much as `seconds` allow, if that is `least`. Returns the seconds that it will take.
+  double Give(PrefillCandidate& candidate, double seconds, uint32_t least = kLeastPrefill) {
     const uint32_t most = std::min(candidate.left, candidate.most) - candidate.tokens;
     const uint32_t wanted = std::min(most, tokens_);
     const uint32_t position = candidate.position + candidate.tokens;
     uint32_t given = std::min(wanted, InTime(seconds, position));
-    if (given < wanted) given = WholeGranules(given);
+    if (given < wanted) given = WholeGranules(given, least);
     if (given == 0) return 0;
     candidate.tokens += given;
     tokens_ -= given;
@@ -70,7 +70,8 @@ void PrefillPlanner::Plan(const StepPace& pace, const PrefillLimits& limits,
   first_arrival_ = first.arrival;
   if (&first != order_.front()) {
     owed_seconds_ = std::min(owed_seconds_ + kFirstArrivalShare * limits.seconds, limits.seconds);
-    owed_seconds_ -= budget.Give(first, owed_seconds_);
+    const bool is_most = owed_seconds_ == limits.seconds;
+    owed_seconds_ -= budget.Give(first, owed_seconds_, is_most ? kLeastPrefill : kPrefillGranule);
   }
   for (PrefillCandidate* candidate : order_) budget.Give(*candidate, budget.seconds());
   if (!budget.has_given()) {  // the time is too short for any: somebody must go on

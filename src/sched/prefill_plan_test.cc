@@ -50,8 +50,8 @@ TEST(PrefillPlanner, ShortPromptsGoFirstAndTheFirstToArriveHasAQuarter) {
               ElementsAre(96 + 16, 60, 224));
 }
 
-// 20 ms a token: a quarter of 200 ms pays for 2 rows only, but it adds up to 8 in about 3 steps;
-// the short one has the other steps.
+// 20 ms a token: a quarter of 200 ms pays for 2 rows only, but in 4 steps it adds up to a whole
+// step, which 8 rows take most of; the short one has the other steps.
 TEST(PrefillPlanner, TheShareOfTheFirstToArriveAddsUpUntilItPaysForAChunk) {
   StepPace pace;
   pace.Record(0, 100, 50, 2.0);
@@ -63,8 +63,8 @@ TEST(PrefillPlanner, TheShareOfTheFirstToArriveAddsUpUntilItPaysForAChunk) {
     of_long.push_back(both[0].tokens);
     of_short.push_back(both[1].tokens);
   }
-  EXPECT_THAT(of_long, ElementsAre(0, 0, 0, 8, 0, 0, 8, 0, 0, 8, 0, 0, 8, 0));
-  EXPECT_THAT(of_short, ElementsAre(8, 8, 8, 0, 8, 8, 0, 8, 8, 0, 8, 8, 0, 8));
+  EXPECT_THAT(of_long, ElementsAre(0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0));
+  EXPECT_THAT(of_short, ElementsAre(8, 8, 8, 0, 8, 8, 8, 0, 8, 8, 8, 0, 8, 8));
 }
 
 TEST(PrefillPlanner, FifoServesTheFirstToArriveOnly) {

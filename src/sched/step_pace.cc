@@ -33,10 +33,9 @@ void FadingLine::Add(double weight, double x, double y) {
 void StepPace::Record(uint32_t decode_rows, uint32_t prefill_tokens, double depth, double seconds) {
   if (prefill_tokens == 0) return decode_seconds_.Add(1, decode_rows, seconds);
   if (prefill_tokens < kTellingTokens && is_known()) return;
-  const double decode =
-      decode_rows > 0 ? std::min(decode_seconds_.At(decode_rows), 0.5 * seconds) : 0;
+  const double base = std::min(decode_seconds_.At(decode_rows), 0.5 * seconds);
   token_seconds_.Add(prefill_tokens, depth,
-                     std::max((seconds - decode) / prefill_tokens, kLeastCost));
+                     std::max((seconds - base) / prefill_tokens, kLeastCost));
 }
 
 double StepPace::PrefillSeconds(const PrefillRun& run) const {

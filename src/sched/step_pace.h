@@ -3,8 +3,10 @@
 //
 //   seconds = decode(rows) + sum over prefill tokens of prefill(depth)
 //
-// where depth is the token's position: attention reads all that is before it. Both are straight
-// lines, fitted by least squares over recent steps, in which older ones fade.
+// where depth is the token's position: attention reads all that is before it. decode(0) is what
+// reading the weights costs any step: it belongs to no token, or short chunks would seem dear and
+// become shorter still. Both are straight lines, fitted by least squares over recent steps, in
+// which older ones fade.
 //
 // Ownership: plain values. Threads: the engine thread.
 #pragma once

@@ -50,6 +50,15 @@ TEST(StepPace, DecodeRowsCostMoreWhenThereAreMore) {
   EXPECT_NEAR(pace.PrefillSeconds({.first_position = 0, .tokens = 100}), 0.1, 1e-9);
 }
 
+// 15 ms a step and 1 ms a token: a chunk of 8 tokens does not make tokens look dearer.
+TEST(StepPace, WhatAStepCostsAnyhowIsNoTokensCost) {
+  StepPace pace;
+  pace.Record(1, 0, 0, 0.016);
+  pace.Record(11, 0, 0, 0.026);
+  for (int i = 0; i < 50; ++i) pace.Record(0, 16, 8, 0.015 + 0.016);
+  EXPECT_NEAR(pace.TokensIn(0.1, 0), 100, 1e-6);
+}
+
 TEST(StepPace, FollowsAMachineThatBecomesSlower) {
   StepPace pace;
   pace.Record(0, 500, 250, 0.5);
