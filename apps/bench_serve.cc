@@ -157,6 +157,10 @@ Result<void> Run(const Options& options) {
   if (!options.json.empty()) {
     WEIR_TRY(WriteJson(options, plan, calibration, result, summary));
   }
+  if (summary.total.failed == summary.total.requests) {
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("none of {} requests was answered", summary.total.requests));
+  }
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <exception>
 #include <utility>
 
 namespace asio = boost::asio;
@@ -32,7 +33,9 @@ Result<uint32_t> CountTokens(const CompletionClient& client, uint64_t seed, uint
   const Dialogue dialogue = {WordText(seed, words)};
   asio::co_spawn(
       io, [&]() -> asio::awaitable<void> { answer = co_await client.Ask(dialogue, 1); },
-      asio::detached);
+      [](const std::exception_ptr& thrown) {
+        if (thrown) std::rethrow_exception(thrown);
+      });
   io.run();
   const RequestRecord& record = answer.record;
   if (record.error.empty() && record.prompt_tokens > 0) return record.prompt_tokens;

@@ -1,4 +1,7 @@
-// Runs a plan against a server: one thread, a coroutine for each request that is under way.
+// Runs a plan against a server: a coroutine for each request that is under way.
+//
+// Ownership: borrows plan, client and calibration while a call lasts. Threads: the caller's, which
+// it keeps until the end; RunLoad takes SIGINT meanwhile.
 #pragma once
 
 #include <cstdint>
