@@ -116,6 +116,23 @@ TEST_F(ChoicesTest, AllAreCancelledWhenTheClientGoes) {
   for (const uint64_t each : {first, second, third}) EXPECT_TRUE(engine_.WaitForCancel(each));
 }
 
+TEST_F(ChoicesTest, NoneRunsOnWhenTheServerFailsAtOne) {
+  Client client = Connect();
+  client.Post(kCompletions, R"({"prompt":"hi","n":2,"stop":"lo"})");
+  const uint64_t first = engine_.WaitForRequest();
+  const uint64_t second = engine_.WaitForRequest();
+  engine_.ThrowAtNextCancel();
+  engine_.EmitPrompt(first);
+  engine_.EmitText(first, "hello");
+  EXPECT_EQ(client.ReadAll(), "");
+  for (const uint64_t each : {first, second}) EXPECT_TRUE(engine_.WaitForCancel(each));
+  engine_.EmitText(second, "late");
+  Client other = Connect();
+  other.Post(kCompletions, R"({"prompt":"hi"})");
+  engine_.Answer(engine_.WaitForRequest(), "yes");
+  EXPECT_THAT(other.Response(), HasSubstr(R"("text":"yes")"));
+}
+
 TEST_F(ChoicesTest, AnErrorOfOneFailsTheWholeAndEndsTheOthers) {
   Client client = Connect();
   client.Post(kCompletions, R"({"prompt":"hi","n":2})");

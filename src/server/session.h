@@ -81,10 +81,15 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // session_answer.cc: a completion.
   struct Pending;
+  class PendingScope;
   boost::asio::awaitable<void> AnswerCompletion(Route route);
   boost::asio::awaitable<void> RefuseCompletion(const ApiError& error, TimePoint arrived_at);
   [[nodiscard]] std::optional<ApiError> CheckKeyLimit(uint32_t more) const;
   boost::asio::awaitable<ApiResult<PreparedAnswer>> Prepare(Route route, std::string_view body);
+  // Frees the body; the result's answers fit under the key's limit.
+  boost::asio::awaitable<ApiResult<PreparedAnswer>> PrepareWithinLimits(Route route);
+  boost::asio::awaitable<std::optional<ApiError>> RunAll(Pending& pending);
+  boost::asio::awaitable<void> WriteAnswer(Pending& pending);
   boost::asio::awaitable<void> Pump(Pending& pending);
   [[nodiscard]] std::optional<ApiError> SubmitAll(Pending& pending);
   void CancelAll(const Pending& pending);
@@ -116,7 +121,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool watch_ends_ = false;
   bool gone_ = false;
   bool slow_ = false;           // gone because it did not read
-  Pending* pending_ = nullptr;  // the completion being answered, on AnswerCompletion's frame
+  Pending* pending_ = nullptr;  // on AnswerCompletion's frame; see PendingScope
 };
 
 }  // namespace weir

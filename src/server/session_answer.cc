@@ -52,6 +52,27 @@ struct Session::Pending {
   [[nodiscard]] bool over() const { return prepared.answer.done() || failure; }
 };
 
+// While an answer's requests run the session points into the answer's frame. However that ends, an
+// exception too, nothing points there afterwards and none of them runs on.
+class Session::PendingScope {
+ public:
+  PendingScope(Session& session, Pending& pending) : session_(session), pending_(pending) {
+    session_.pending_ = &pending_;
+  }
+  PendingScope(const PendingScope&) = delete;
+  PendingScope& operator=(const PendingScope&) = delete;
+  ~PendingScope() {
+    session_.pending_ = nullptr;
+    session_.pulse_.cancel();
+    session_.CancelAll(pending_);
+    pending_.inbox->Close();
+  }
+
+ private:
+  Session& session_;
+  Pending& pending_;
+};
+
 // A chat goes to a worker whatever its size: how long a template takes does not show before.
 asio::awaitable<ApiResult<PreparedAnswer>> Session::Prepare(Route route, std::string_view body) {
   const std::string_view key_name =
@@ -80,26 +101,30 @@ asio::awaitable<void> Session::RefuseCompletion(const ApiError& error, TimePoint
   co_await Write(ErrorReply(error));
 }
 
-asio::awaitable<void> Session::AnswerCompletion(Route route) {
-  const TimePoint arrived_at = std::chrono::steady_clock::now();
-  if (const auto error = CheckKeyLimit(1)) {  // before it costs anything
-    co_await RefuseCompletion(*error, arrived_at);
-    co_return;
+asio::awaitable<ApiResult<PreparedAnswer>> Session::PrepareWithinLimits(Route route) {
+  if (auto error = CheckKeyLimit(1)) {  // before it costs anything
+    co_return tl::make_unexpected(*std::move(error));
   }
   const std::string body = std::move(parser_->get().body());
   ApiResult<PreparedAnswer> prepared = co_await Prepare(route, body);
   body_lease_.Release();
+  if (prepared) {
+    if (auto error = CheckKeyLimit(prepared->answer.choice_count())) {
+      co_return tl::make_unexpected(*std::move(error));
+    }
+  }
+  co_return std::move(prepared);
+}
+
+asio::awaitable<void> Session::AnswerCompletion(Route route) {
+  const TimePoint arrived_at = std::chrono::steady_clock::now();
+  ApiResult<PreparedAnswer> prepared = co_await PrepareWithinLimits(route);
   if (!prepared) {
     co_await RefuseCompletion(prepared.error(), arrived_at);
     co_return;
   }
-  const uint32_t answers = prepared->answer.choice_count();
-  if (const auto error = CheckKeyLimit(answers)) {
-    co_await RefuseCompletion(*error, arrived_at);
-    co_return;
-  }
-  std::optional<KeyLease> key_lease;
-  if (key_) key_lease.emplace(context_.key_use, *key_, answers);
+  std::optional<KeyLease> key_lease;  // its limit was looked at last, without a wait in between
+  if (key_) key_lease.emplace(context_.key_use, *key_, prepared->answer.choice_count());
 
   Pending pending{.arrived_at = arrived_at,
                   .prepared = *std::move(prepared),
@@ -114,24 +139,32 @@ asio::awaitable<void> Session::AnswerCompletion(Route route) {
                   .first_token_at = {},
                   .failure = {},
                   .written_at = arrived_at};
-  if (const std::optional<ApiError> error = SubmitAll(pending)) {
-    pending.inbox->Close();
-    co_await RefuseCompletion(*error, arrived_at);
+  const std::optional<ApiError> refusal = co_await RunAll(pending);
+  if (refusal) {
+    co_await RefuseCompletion(*refusal, arrived_at);
     co_return;
   }
-  pending_ = &pending;
+  co_await StopWatch();
+  Conclude(pending);
+  co_await WriteAnswer(pending);
+}
+
+// The requests of all choices until the answer is over or the client has gone. An error: none was
+// taken.
+asio::awaitable<std::optional<ApiError>> Session::RunAll(Pending& pending) {
+  const PendingScope scope(*this, pending);
+  if (auto error = SubmitAll(pending)) co_return error;
   gone_ = false;
   slow_ = false;
   deadline_.cancel();
   StartWatch();
   StartPulse();
   co_await Pump(pending);
-  pending_ = nullptr;
-  pulse_.cancel();
-  CancelAll(pending);
-  pending.inbox->Close();
-  co_await StopWatch();
-  Conclude(pending);
+  co_return std::nullopt;
+}
+
+// What the stream has not written already.
+asio::awaitable<void> Session::WriteAnswer(Pending& pending) {
   if (gone_) {
     keep_alive_ = false;
   } else if (pending.failure && !pending.head_written) {
@@ -143,16 +176,13 @@ asio::awaitable<void> Session::AnswerCompletion(Route route) {
   }
 }
 
-// A request for every choice, or none and why.
+// A request for every choice, or why not; then the caller cancels those that were taken.
 std::optional<ApiError> Session::SubmitAll(Pending& pending) {
   for (GenerationRequest& request : pending.prepared.requests) {
     const auto choice = static_cast<uint32_t>(pending.ids.size());
     const Result<RequestId> id =
         context_.engine.Submit(std::move(request), pending.inbox->Sink(choice));
-    if (!id) {
-      CancelAll(pending);
-      return FromError(id.error());
-    }
+    if (!id) return FromError(id.error());
     pending.ids.push_back(*id);
   }
   pending.last_token_at.resize(pending.ids.size());

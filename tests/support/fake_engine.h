@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -36,6 +37,12 @@ class FakeEngine final : public EnginePort {
     std::lock_guard lock(mutex_);
     refuse_after_ = submitted_ + count;
     late_refusal_ = std::move(error);
+  }
+
+  // As if memory ran out in the server: the next Cancel() does nothing and throws.
+  void ThrowAtNextCancel() {
+    std::lock_guard lock(mutex_);
+    next_cancel_throws_ = true;
   }
 
   // The number of the next request that was submitted; waits for it.
@@ -97,6 +104,7 @@ class FakeEngine final : public EnginePort {
   }
   void Cancel(RequestId id) override {
     std::lock_guard lock(mutex_);
+    if (std::exchange(next_cancel_throws_, false)) throw std::bad_alloc();
     cancelled_.insert(id.value());
     changed_.notify_all();
   }
@@ -167,6 +175,7 @@ class FakeEngine final : public EnginePort {
   uint64_t taken_ = 0;
   std::map<uint64_t, Submitted> requests_;
   std::set<uint64_t> cancelled_;
+  bool next_cancel_throws_ = false;
   EngineCounters counters_;
   std::deque<std::function<void(CacheReport)>> describe_;
   std::deque<std::function<void(uint64_t)>> flush_;
