@@ -105,8 +105,9 @@ asio::awaitable<ApiResult<PreparedAnswer>> Session::PrepareWithinLimits(Route ro
   if (auto error = CheckKeyLimit(1)) {  // before it costs anything
     co_return tl::make_unexpected(*std::move(error));
   }
-  const std::string body = std::move(parser_->get().body());
+  std::string body = std::move(parser_->get().body());
   ApiResult<PreparedAnswer> prepared = co_await Prepare(route, body);
+  std::string().swap(body);  // the answer may take long, and the lease is for these bytes
   body_lease_.Release();
   if (prepared) {
     if (auto error = CheckKeyLimit(prepared->answer.choice_count())) {
