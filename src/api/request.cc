@@ -90,6 +90,9 @@ ApiResult<CompletionRequest> ParseCompletionRequest(std::string_view body, const
   out.options.top_logprobs = ReadLogprobCount(fields);
   out.echo = fields.Flag("echo", false);
   out.parse_special = fields.Flag("parse_special", false);
+  if (out.echo && out.options.top_logprobs && out.options.choices > 1) {
+    fields.Refuse("n", "must be 1 with echo and logprobs: a prompt has one set of them");
+  }
   if (fields.error()) return tl::make_unexpected(*fields.error());
   out.prompts = WEIR_TRY(ReadPrompts(fields.Find("prompt"), model, out.options.choices));
   return out;

@@ -155,6 +155,16 @@ TEST(ParseCompletionRequest, AWrongPromptIsRefused) {
   EXPECT_FALSE(Completion(R"({"logprobs":true})"));
 }
 
+TEST(ParseCompletionRequest, APromptIsScoredOnceAndNotForEachAnswer) {
+  const auto request = Completion(R"({"echo":true,"logprobs":0,"n":2})");
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().status, 400);
+  EXPECT_EQ(request.error().param, "n");
+  EXPECT_TRUE(Completion(R"({"echo":true,"logprobs":5,"prompt":["a","b"]})"));
+  EXPECT_TRUE(Completion(R"({"echo":true,"n":2})"));
+  EXPECT_TRUE(Completion(R"({"logprobs":5,"n":2})"));
+}
+
 TEST(ParseCompletionRequest, TheChatsNameOfLogprobsIsRefusedWithTheRightOne) {
   const auto request = Completion(R"({"logprobs":2,"top_logprobs":2})");
   ASSERT_FALSE(request);

@@ -9,6 +9,7 @@
 namespace weir {
 namespace {
 
+using test::ByteTokenizerId;
 using test::Client;
 using test::kCompletions;
 using test::ServerTest;
@@ -131,6 +132,37 @@ TEST_F(ChoicesTest, NoneRunsOnWhenTheServerFailsAtOne) {
   other.Post(kCompletions, R"({"prompt":"hi"})");
   engine_.Answer(engine_.WaitForRequest(), "yes");
   EXPECT_THAT(other.Response(), HasSubstr(R"("text":"yes")"));
+}
+
+TEST_F(ChoicesTest, ScoresOfLongPromptsDoNotMakeAClientSlow) {
+  Client client = Connect();
+  client.Post(kCompletions,
+              R"({"prompt":["hi","hi","hi"],"echo":true,"logprobs":20,"stream":true})");
+  // Counted as tokens of an answer are, each prompt would bring 196 KB, and the bound is 64 KiB.
+  const std::vector<TokenLogprob> top(20, {ByteTokenizerId("b"), -2.0F});
+  PromptEvent read;
+  read.logprobs.assign(90, SampledToken{ByteTokenizerId("a"), -1.0F, top});
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t request = engine_.WaitForRequest();
+    engine_.Emit(request, read);
+    engine_.EmitFinish(request, FinishReason::kLength);
+  }
+  EXPECT_THAT(client.ReadTo("0\r\n\r\n"), HasSubstr("data: [DONE]\n\n"));
+}
+
+TEST_F(ChoicesTest, AllPromptsTogetherMayBringAsManyScoresAsOneWithAllAlternatives) {
+  // A context of 100 tokens and 20 alternatives: 2,100 numbers.
+  engine_.Refuse({ErrorCode::kResourceExhausted, "it came as far as the queue"});
+  const auto post = [&](int prompts, int alternatives) {
+    nlohmann::json body = {{"echo", true}, {"logprobs", alternatives}, {"prompt", {}}};
+    for (int i = 0; i < prompts; ++i) body["prompt"].push_back(std::string(50, 'a'));
+    Client client = Connect();
+    client.Post(kCompletions, body.dump());
+    return client.Response();
+  };
+  EXPECT_THAT(post(3, 20), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr(R"("param":"prompt")")));
+  EXPECT_THAT(post(2, 20), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(post(3, 13), StartsWith("HTTP/1.1 503"));
 }
 
 TEST_F(ChoicesTest, AnErrorOfOneFailsTheWholeAndEndsTheOthers) {

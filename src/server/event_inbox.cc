@@ -11,7 +11,9 @@ namespace asio = boost::asio;
 namespace weir {
 namespace {
 
-// What an event becomes on the wire, about: a frame, and a line for each alternative.
+// What an event becomes on the wire, about: a frame, and a line for each alternative. The prompt's
+// log-probabilities do not count: they come at once however fast the client reads, and are bounded
+// when the request is (Service::Prepare).
 size_t EstimateBytes(const GenerationEvent& event) {
   constexpr size_t kFrame = 256;
   constexpr size_t kAlternative = 96;

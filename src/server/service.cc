@@ -7,6 +7,7 @@
 #include <ctime>
 #include <random>
 
+#include "api/answer_options.h"
 #include "api/tokenize.h"
 
 namespace weir {
@@ -37,6 +38,18 @@ std::string NamespaceOf(std::string_view key_name, const std::string& salt) {
   std::string out = key_name.empty() ? std::string() : fmt::format("key:{}", key_name);
   if (!salt.empty()) out += fmt::format("{}salt:{}", out.empty() ? "" : ";", salt);
   return out;
+}
+
+// Log-probabilities of prompts are kept until they are written. All prompts of a request may bring
+// as many numbers as one that fills the context with the most alternatives.
+std::optional<ApiError> CheckScoredTokens(uint64_t tokens, uint32_t alternatives,
+                                          uint32_t context_tokens) {
+  const uint64_t most = uint64_t{context_tokens} * (kTopLogprobsMax + 1) / (alternatives + 1);
+  if (tokens <= most) return std::nullopt;
+  return InvalidField("prompt", fmt::format("prompt: with echo and logprobs = {} all prompts may "
+                                            "have {} tokens together, and they have more; send "
+                                            "them in several requests",
+                                            alternatives, most));
 }
 
 AnswerSpec SpecOf(const AnswerOptions& options) {
@@ -80,10 +93,17 @@ ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
   const SpecialTokens special =
       request.parse_special ? SpecialTokens::kParse : SpecialTokens::kAsText;
   AnswerSpec spec = SpecOf(request.options);
+  const bool is_scored = request.echo && request.options.top_logprobs;
+  uint64_t scored_tokens = 0;
   std::vector<std::vector<TokenId>> prompts;
   for (const PromptInput& input : request.prompts) {
     std::vector<TokenId> prompt =
         WEIR_TRY(prompts_.FromInput(input, special, AnswerRoom(request.options)));
+    scored_tokens += is_scored ? prompt.size() : 0;
+    if (auto error = CheckScoredTokens(scored_tokens, request.options.top_logprobs.value_or(0),
+                                       model_.context_tokens)) {
+      return tl::make_unexpected(*std::move(error));
+    }
     AnswerPrompt& part = spec.prompts.emplace_back();
     part.token_count = prompt.size();
     if (request.echo) {
@@ -97,7 +117,7 @@ ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
   PreparedAnswer out =
       Assemble(AnswerKind::kCompletion, request.options, std::move(prompts), std::move(spec));
   for (GenerationRequest& each : out.requests) {
-    each.prompt_logprobs = request.echo && request.options.top_logprobs.has_value();
+    each.prompt_logprobs = is_scored;
   }
   return out;
 }
