@@ -1,4 +1,5 @@
 // Requests for several answers: n and lists of prompts.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -186,6 +187,30 @@ TEST_F(ChoicesTest, AQueueThatTakesOnlySomeGetsNone) {
   EXPECT_THAT(client.Response(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
   EXPECT_TRUE(engine_.WaitForCancel(first));
   EXPECT_TRUE(engine_.WaitForCancel(second));
+}
+
+TEST_F(ChoicesTest, MoreThanTheQueueCouldEverTakeAreA400ThatNamesTheField) {
+  engine_.SetQueueCapacity(2);
+  const struct {
+    const char* path;
+    const char* body;
+    const char* param;
+  } all[] = {
+      {kCompletions, R"({"prompt":"hi","n":3})", "n"},
+      {kCompletions, R"({"prompt":["a","b","c"]})", "prompt"},
+      {"/v1/chat/completions", R"({"messages":[{"role":"user","content":"hi"}],"n":3})", "n"},
+  };
+  for (const auto& each : all) {
+    Client client = Connect();
+    client.Post(each.path, each.body);
+    EXPECT_THAT(client.Response(), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("has 2 places"),
+                                         HasSubstr(fmt::format(R"("param":"{}")", each.param))));
+  }
+  Client client = Connect();
+  client.Post(kCompletions, R"({"prompt":"hi","n":2})");
+  engine_.Answer(engine_.WaitForRequest(), "x");
+  engine_.Answer(engine_.WaitForRequest(), "x");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(ChoicesTest, TheMetricsCountThePromptOnceAndEveryToken) {

@@ -26,6 +26,8 @@ void LocalEngine::Shutdown(std::chrono::milliseconds grace) { engine_.Shutdown(g
 
 uint32_t LocalEngine::context_tokens() const { return engine_.options().context_tokens; }
 
+uint32_t LocalEngine::queue_capacity() const { return engine_.options().queue_capacity; }
+
 EngineGauges LocalEngine::gauges() const {
   const EngineStats& stats = engine_.stats();
   const KvCache& cache = engine_.cache();

@@ -58,6 +58,7 @@ class EnginePort {
   // No sink is called after it has returned.
   virtual void Shutdown(std::chrono::milliseconds grace) = 0;
   [[nodiscard]] virtual uint32_t context_tokens() const = 0;
+  [[nodiscard]] virtual uint32_t queue_capacity() const = 0;  // requests that may wait
   [[nodiscard]] virtual EngineGauges gauges() const = 0;
   [[nodiscard]] virtual EngineCounters counters() const = 0;
   // Between two steps; `done` is called on the engine's thread, or never if it shuts down first.
@@ -73,6 +74,7 @@ class LocalEngine final : public EnginePort {
   void Cancel(RequestId id) override;
   void Shutdown(std::chrono::milliseconds grace) override;
   [[nodiscard]] uint32_t context_tokens() const override;
+  [[nodiscard]] uint32_t queue_capacity() const override;
   [[nodiscard]] EngineGauges gauges() const override;
   [[nodiscard]] EngineCounters counters() const override;
   void DescribeCache(std::function<void(CacheReport)> done) override;

@@ -77,6 +77,15 @@ Service::Service(const ServerOptions& options, const ServerParts& parts, ServerM
 
 uint64_t Service::UnguessableNumber() { return Mix(secret_ + numbers_given_.fetch_add(1)); }
 
+std::optional<ApiError> Service::CheckQueue(size_t prompts, uint32_t choices) const {
+  const uint32_t places = parts_.engine.queue_capacity();
+  if (prompts * choices <= places) return std::nullopt;
+  return InvalidField(choices > 1 ? "n" : "prompt",
+                      fmt::format("the request asks for {} answers at once, and the queue has {} "
+                                  "places",
+                                  prompts * choices, places));
+}
+
 ApiResult<PreparedAnswer> Service::Prepare(Route route, std::string_view body,
                                            std::string_view key_name) {
   PreparedAnswer out =
@@ -90,6 +99,9 @@ ApiResult<PreparedAnswer> Service::Prepare(Route route, std::string_view body,
 ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
   const CompletionRequest request =
       WEIR_TRY(ParseCompletionRequest(body, model_, UnguessableNumber()));
+  if (auto error = CheckQueue(request.prompts.size(), request.options.choices)) {
+    return tl::make_unexpected(*std::move(error));
+  }
   const SpecialTokens special =
       request.parse_special ? SpecialTokens::kParse : SpecialTokens::kAsText;
   AnswerSpec spec = SpecOf(request.options);
@@ -124,6 +136,9 @@ ApiResult<PreparedAnswer> Service::PrepareCompletion(std::string_view body) {
 
 ApiResult<PreparedAnswer> Service::PrepareChat(std::string_view body) {
   const ChatRequest request = WEIR_TRY(ParseChatRequest(body, model_, UnguessableNumber()));
+  if (auto error = CheckQueue(1, request.options.choices)) {
+    return tl::make_unexpected(*std::move(error));
+  }
   ChatPrompt prompt = WEIR_TRY(
       prompts_.FromChat(request, today_.empty() ? Today() : today_, AnswerRoom(request.options)));
   AnswerSpec spec = SpecOf(request.options);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,8 @@ class Service {
   // `prompts` are those of `spec`. The requests are in the order of the answer's choices.
   [[nodiscard]] PreparedAnswer Assemble(AnswerKind kind, const AnswerOptions& options,
                                         std::vector<std::vector<TokenId>> prompts, AnswerSpec spec);
+  // Why the queue could never take all answers at once, if it could not.
+  [[nodiscard]] std::optional<ApiError> CheckQueue(size_t prompts, uint32_t choices) const;
   [[nodiscard]] uint64_t UnguessableNumber();
   [[nodiscard]] Json ModelJson() const;
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -31,6 +32,8 @@ class FakeEngine final : public EnginePort {
     std::lock_guard lock(mutex_);
     refusal_ = std::move(error);
   }
+
+  void SetQueueCapacity(uint32_t requests) { queue_capacity_ = requests; }
 
   // Takes `count` more, then refuses.
   void RefuseAfter(uint64_t count, Error error) {
@@ -115,6 +118,7 @@ class FakeEngine final : public EnginePort {
     flush_.clear();
   }
   [[nodiscard]] uint32_t context_tokens() const override { return context_tokens_; }
+  [[nodiscard]] uint32_t queue_capacity() const override { return queue_capacity_; }
   [[nodiscard]] EngineGauges gauges() const override { return {}; }
   [[nodiscard]] EngineCounters counters() const override {
     std::lock_guard lock(mutex_);
@@ -166,6 +170,7 @@ class FakeEngine final : public EnginePort {
   }
 
   const uint32_t context_tokens_;
+  std::atomic<uint32_t> queue_capacity_{64};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Error> refusal_;
