@@ -58,6 +58,23 @@ TEST_F(AccessTest, WithoutARightKeyItIsA401ThatAsksForOne) {
   }
 }
 
+TEST_F(AccessTest, WithoutAKeyNothingElseIsWrongWithARequestEither) {
+  for (const char* request :
+       {"GET /v1/nothing HTTP/1.1\r\n", "OPTIONS /v1/nothing HTTP/1.1\r\n",
+        "GET /v1/completions HTTP/1.1\r\n", "DELETE /v1/models HTTP/1.1\r\n",
+        "POST /v1/completions HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n"}) {
+    Client client = Connect();
+    client.Send(fmt::format("{}Host: x\r\n\r\n", request));
+    EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 401")) << request;
+  }
+  Client known = Connect();
+  Get(known, "/v1/nothing", "sk-ann");
+  EXPECT_THAT(known.Response(), StartsWith("HTTP/1.1 404"));
+  Client browser = Connect();  // which asks for the methods without the key
+  browser.Send("OPTIONS /v1/completions HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(browser.ReadTo("\r\n\r\n"), StartsWith("HTTP/1.1 204"));
+}
+
 TEST_F(AccessTest, HealthIsOpenToAll) {
   Client client = Connect();
   client.Get("/health");

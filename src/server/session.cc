@@ -197,6 +197,11 @@ asio::awaitable<void> Session::RefuseUnread(Reply reply) {
 
 std::optional<Reply> Session::CheckRequest(const Target& target) {
   const auto& request = parser_->get();
+  const bool asks_methods =
+      request.method() == http::verb::options && target.route != Route::kUnknown;
+  if (!asks_methods) {
+    if (std::optional<Reply> reply = CheckAccess(target)) return reply;
+  }
   if (target.route == Route::kUnknown) {
     return ErrorReply(
         404, fmt::format("no such path: {}", std::string_view(request.target()).substr(0, 200)));
@@ -204,9 +209,9 @@ std::optional<Reply> Session::CheckRequest(const Target& target) {
   const bool fits = TakesBody(target.route) ? request.method() == http::verb::post
                                             : request.method() == http::verb::get ||
                                                   request.method() == http::verb::head;
-  if (request.method() == http::verb::options || !fits) {
+  if (asks_methods || !fits) {
     Reply reply =
-        request.method() == http::verb::options
+        asks_methods
             ? Reply{.status = 204, .body = {}, .content_type = {}, .allow = {}}
             : ErrorReply(405, fmt::format("this path takes {}", AllowedMethods(target.route)));
     reply.allow = AllowedMethods(target.route);
@@ -219,10 +224,10 @@ std::optional<Reply> Session::CheckRequest(const Target& target) {
   if (TakesBody(target.route) && (unsaid || !IsJson(content_type))) {
     return ErrorReply(415, "the Content-Type must be application/json");
   }
-  return CheckAccess(target);
+  return std::nullopt;
 }
 
-// Every request passes here before it is answered. Sets key_.
+// Every request but OPTIONS passes here before it is answered. Sets key_.
 std::optional<Reply> Session::CheckAccess(const Target& target) {
   const ApiKeys& keys = context_.options.keys;
   key_ = std::nullopt;
