@@ -103,9 +103,7 @@ TEST(KeyUse, ALeaseHoldsAnswersUntilItEnds) {
   EXPECT_EQ(use.Free(0), 3U);
   {
     const KeyLease one(use, 0, 1);
-    KeyLease two(use, 0, 2);
-    EXPECT_EQ(use.Free(0), 0U);
-    const KeyLease moved = std::move(two);
+    const KeyLease two(use, 0, 2);
     EXPECT_EQ(use.Free(0), 0U);
     const KeyLease other(use, 1, 100);
     EXPECT_EQ(use.Free(1), UINT32_MAX) << "no limit";

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "server/api_keys.h"
@@ -30,22 +29,18 @@ class KeyUse {
 
 class KeyLease {
  public:
-  KeyLease() = default;
   // Requires count <= use.Free(key).
-  KeyLease(KeyUse& use, size_t key, uint32_t count) : use_(&use), key_(key), count_(count) {
-    use.running_[key] += count;
+  KeyLease(KeyUse& use, size_t key, uint32_t count) : use_(use), key_(key), count_(count) {
+    use_.running_[key_] += count_;
   }
-  KeyLease(KeyLease&& other) noexcept
-      : use_(std::exchange(other.use_, nullptr)), key_(other.key_), count_(other.count_) {}
-  KeyLease& operator=(KeyLease&&) = delete;
-  ~KeyLease() {
-    if (use_ != nullptr) use_->running_[key_] -= count_;
-  }
+  KeyLease(const KeyLease&) = delete;
+  KeyLease& operator=(const KeyLease&) = delete;
+  ~KeyLease() { use_.running_[key_] -= count_; }
 
  private:
-  KeyUse* use_ = nullptr;
-  size_t key_ = 0;
-  uint32_t count_ = 0;
+  KeyUse& use_;
+  const size_t key_;
+  const uint32_t count_;
 };
 
 }  // namespace weir
