@@ -14,7 +14,7 @@ END_SECONDS = 30
 SETTLING_SHARE = 1 / 3  # of the samples, at the start: pools are touched for the first time
 FLAT_BYTES = 4 << 20  # growth that is none: allocator noise. No share of the whole: most of that is weights
 # Gauges that are zero when nobody asks anything, as far as a server has them.
-IDLE_ZERO = re.compile(r"^weir_(bucket_waiting|running|waiting|queued|prefilling|batch|pinned|reserved|live|pending|loading)_?\w*")
+IDLE_ZERO = re.compile(r"^weir_(kv_reserved|bucket_waiting|running|waiting|queued|prefilling|batch|pinned|reserved|live|pending|loading)_?\w*")
 BAD_LOG = re.compile(r"check failed|sanitizer|runtime error|terminate called|data race|\berror\]", re.I)
 
 
