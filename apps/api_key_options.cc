@@ -23,7 +23,7 @@ const CLI::Validator& NotEmpty() {
 
 void AddApiKeyOptions(CLI::App& app, ApiKeyOptions& options) {
   app.add_option("--api-key", options.keys,
-                 "Key that clients must send; several between commas [none: open to all]")
+                 "Key that clients must send; several between commas [none]")
       ->option_text("KEY")
       ->check(NotEmpty());
   app.add_option("--api-key-file", options.file,

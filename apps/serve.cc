@@ -161,7 +161,7 @@ Command MakeServeCommand(CLI::App& app) {
                  "Upper lengths of the classes of waiting requests [4k,16k,64k]")
       ->option_text("TOKENS,...");
   app.add_option("--bucket-by", options->bucket_by,
-                 "Length that counts, of the tokens to compute or of all [uncached]")
+                 "Length that counts: of tokens to compute or of all [uncached]")
       ->transform(CLI::CheckedTransformer(std::map<std::string, BucketBy>{
           {"uncached", BucketBy::kUncachedTokens}, {"length", BucketBy::kPromptLength}}))
       ->option_text("uncached|length");
