@@ -33,10 +33,9 @@ uint64_t Generation::promised_tokens() const {
 
 void Generation::Start() {
   sequence_.emplace(parts_.trie, parts_.cache, parts_.rules, request_.cache_namespace);
-  const bool needs_all_logits = request_.prompt_logprobs && !is_prompt_read_;
   const SequenceStart start = sequence_->Start(
       tokens_, request_.message_starts,
-      needs_all_logits ? CachedSequence::Reuse::kNothing : CachedSequence::Reuse::kAll);
+      NeedsAllLogits() ? CachedSequence::Reuse::kNothing : CachedSequence::Reuse::kAll);
   if (has_started_) {
     parts_.stats.recomputed_tokens += computed_before_ - std::min(computed_before_, start.position);
     prompt_logprobs_.clear();
@@ -61,10 +60,7 @@ void Generation::Finish() {
   sequence_.reset();
 }
 
-uint32_t Generation::most_a_step() const {
-  const bool needs_all_logits = request_.prompt_logprobs && !is_prompt_read_;
-  return needs_all_logits ? kLogprobChunk : UINT32_MAX;
-}
+uint32_t Generation::most_a_step() const { return NeedsAllLogits() ? kLogprobChunk : UINT32_MAX; }
 
 Result<void> Generation::BeginStep(uint32_t count) {
   chunk_ = WEIR_TRY(sequence_->BeginChunk(count));
@@ -75,10 +71,9 @@ ForwardSegment Generation::segment() {
   const uint32_t begin = chunk_->begin();
   const uint32_t end = chunk_->end();
   const bool is_last = end == sequence_->tokens().size();
-  const bool needs_all_logits = request_.prompt_logprobs && !is_prompt_read_;
   return {.chunk = &*chunk_,
           .tokens = sequence_->tokens().subspan(begin, end - begin),
-          .logits = needs_all_logits ? LogitsWanted::kAll
+          .logits = NeedsAllLogits() ? LogitsWanted::kAll
                     : is_last        ? LogitsWanted::kLast
                                      : LogitsWanted::kNone};
 }

@@ -76,6 +76,8 @@ class Generation {
   [[nodiscard]] std::optional<FinishReason> EndStep(std::span<const float> rows);
 
  private:
+  // The prompt's own log-probabilities are wanted and not all there yet.
+  [[nodiscard]] bool NeedsAllLogits() const { return request_.prompt_logprobs && !is_prompt_read_; }
   void ReportPrompt();
   void CountStart();
   void KeepPromptLogprobs(std::span<const float> rows, uint32_t first, uint32_t count);

@@ -82,7 +82,7 @@ void StepLoop::Cancel(RequestId id) {
 }
 
 void StepLoop::Step() {
-  FailOverdue();
+  FailTimedOut();
   if (may_admit_) Admit();
   UpdateGauges();
   Plan();
@@ -91,18 +91,18 @@ void StepLoop::Step() {
   UpdateGauges();
 }
 
-void StepLoop::FailOverdue() {
+void StepLoop::FailTimedOut() {
   const auto timeout = parts_.options.queue_timeout;
   if (timeout.count() == 0 || waiting_.empty()) return;
   const TimePoint now = parts_.options.now();
-  std::vector<Job*> overdue;
+  std::vector<Job*> late;
   for (const auto& [id, job] : jobs_) {
     if (!job->generation.has_started() && now - job->arrived_at > timeout) {
-      overdue.push_back(job.get());
+      late.push_back(job.get());
     }
   }
-  std::ranges::sort(overdue, {}, &Job::arrival);
-  for (Job* job : overdue) {
+  std::ranges::sort(late, {}, &Job::arrival);
+  for (Job* job : late) {
     ++parts_.stats.timed_out;
     End(*job, Error{ErrorCode::kUnavailable,
                     fmt::format("the request waited {:.0f} s for its turn; {} are running and {} "
@@ -111,11 +111,16 @@ void StepLoop::FailOverdue() {
   }
 }
 
+// match_: what the trie has of its tokens now.
+void StepLoop::Match(const Generation& generation) {
+  const PrefixPin root = parts_.trie.Root(generation.request().cache_namespace);
+  parts_.trie.Match(root.node(), generation.tokens(), match_);
+}
+
 WaitingRequest StepLoop::Describe(const Job& job) {
   const Generation& generation = job.generation;
   const auto tokens = static_cast<uint32_t>(generation.tokens().size());
-  const PrefixPin root = parts_.trie.Root(generation.request().cache_namespace);
-  parts_.trie.Match(root.node(), generation.tokens(), match_);
+  Match(generation);
   const uint32_t uncached = tokens - match_.safe_length;
   const bool by_length = parts_.options.bucket_by == BucketBy::kPromptLength;
   return {.id = job.id,
@@ -141,8 +146,7 @@ void StepLoop::Admit() {
 WaitingQueue::Verdict StepLoop::Offer(Job& job) {
   if (StillShares(job)) return WaitingQueue::Verdict::kPass;
   const Generation& generation = job.generation;
-  const PrefixPin root = parts_.trie.Root(generation.request().cache_namespace);
-  parts_.trie.Match(root.node(), generation.tokens(), match_);
+  Match(generation);
   job.shared = FindShared(job, match_.safe_length);
   if (job.shared) {
     somebody_shares_ = true;

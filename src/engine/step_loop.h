@@ -66,8 +66,9 @@ class StepLoop {
   };
 
   // Waiting requests begin.
-  void FailOverdue();
+  void FailTimedOut();
   void Admit();
+  void Match(const Generation& generation);
   WaitingQueue::Verdict Offer(Job& job);
   [[nodiscard]] bool StillShares(Job& job);
   [[nodiscard]] std::optional<Shared> FindShared(const Job& job, uint32_t cached);
