@@ -28,6 +28,11 @@ class Answer:
         return self.prompt_tokens - self.cached_tokens
 
 
+def version(command):
+    run = subprocess.run([command, "--version"], capture_output=True, text=True)
+    return (run.stdout + run.stderr).strip()
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

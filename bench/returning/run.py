@@ -7,12 +7,12 @@ import math
 import pathlib
 import shlex
 import statistics
-import subprocess
 import sys
 import time
 
 import memory
 import scenarios
+from programs import version
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FULL = scenarios.Size(chats=8, room=3, tokens=6000, rounds=3, samples=4)
@@ -110,11 +110,6 @@ def hit_table(samples, best):
         lines.append(f"| {program} | {hits} | {sum(best)} | {hits / sum(best):.2f} | {reused} | {best_tokens} | "
                      f"{reused / best_tokens:.2f} |")
     return "\n".join(lines)
-
-
-def version(command):
-    run = subprocess.run([command, "--version"], capture_output=True, text=True)
-    return (run.stdout + run.stderr).strip()
 
 
 def arguments():

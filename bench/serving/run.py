@@ -13,7 +13,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/returning"))
-from programs import Program  # noqa: E402
+from programs import Program, version  # noqa: E402
 
 MIX = "short=100x64-512:64,middle=20x4096-8192:64,long=4x16384:64"
 QUICK_MIX = "short=20x64-512:32,middle=4x1024-2048:32,long=1x4096:32"
@@ -136,11 +136,6 @@ def burst_table(samples):
         lines.append(f"| {name} | {alone:.2f} | {burst:.2f} | {burst / alone:.2f} | {computed:.0f} | {once} | "
                      f"{total['prompt_tokens']} | {failed} |")
     return "\n".join(lines)
-
-
-def version(command):
-    run = subprocess.run([command, "--version"], capture_output=True, text=True)
-    return (run.stdout + run.stderr).strip()
 
 
 def arguments():
