@@ -8,9 +8,9 @@ namespace {
 
 constexpr double kFirstArrivalShare = 0.25;
 
-// Rows that the time cuts, down to whole granules; `least` or none.
-uint32_t WholeGranules(uint32_t tokens, uint32_t least) {
-  return tokens - tokens % (tokens >= kPrefillGranule ? kPrefillGranule : least);
+// Rows that the time cuts, down to whole granules; fewer than one large granule to small ones.
+uint32_t WholeGranules(uint32_t tokens, uint32_t small) {
+  return tokens - tokens % (tokens >= kPrefillGranule ? kPrefillGranule : small);
 }
 
 // What is left of a step while it is handed out.
@@ -19,13 +19,15 @@ class Budget {
   Budget(const StepPace& pace, const PrefillLimits& limits)
       : pace_(pace), seconds_(limits.seconds), tokens_(limits.tokens) {}
 
-  // As much as `seconds` allow, if that is `least`. Returns the seconds that it will take.
-  double Give(PrefillCandidate& candidate, double seconds, uint32_t least = kLeastPrefill) {
+  // As much as `seconds` allow in whole granules of `granule` at least, and not less than
+  // `at_least`. Returns the seconds that it will take.
+  double Give(PrefillCandidate& candidate, double seconds, uint32_t granule = kLeastPrefill,
+              uint32_t at_least = 0) {
     const uint32_t most = std::min(candidate.left, candidate.most) - candidate.tokens;
     const uint32_t wanted = std::min(most, tokens_);
     const uint32_t position = candidate.position + candidate.tokens;
     uint32_t given = std::min(wanted, InTime(seconds, position));
-    if (given < wanted) given = WholeGranules(given, least);
+    if (given < wanted) given = std::max(WholeGranules(given, granule), std::min(at_least, wanted));
     if (given == 0) return 0;
     candidate.tokens += given;
     tokens_ -= given;
@@ -58,8 +60,9 @@ void PrefillPlanner::Plan(const StepPace& pace, const PrefillLimits& limits,
   order_.clear();
   for (PrefillCandidate& candidate : candidates) {
     candidate.tokens = 0;
-    order_.push_back(&candidate);
+    if (candidate.most > 0) order_.push_back(&candidate);
   }
+  if (order_.empty()) return;
   const bool is_fifo = limits.policy == QueuePolicy::kFifo;
   std::ranges::sort(order_, {}, [is_fifo](const PrefillCandidate* candidate) {
     return std::tuple(is_fifo ? 0 : candidate->left, candidate->arrival);
@@ -69,9 +72,14 @@ void PrefillPlanner::Plan(const StepPace& pace, const PrefillLimits& limits,
   if (first.arrival != first_arrival_ || &first == order_.front()) owed_seconds_ = 0;
   first_arrival_ = first.arrival;
   if (&first != order_.front()) {
-    owed_seconds_ = std::min(owed_seconds_ + kFirstArrivalShare * limits.seconds, limits.seconds);
-    const bool is_most = owed_seconds_ == limits.seconds;
-    owed_seconds_ -= budget.Give(first, owed_seconds_, is_most ? kLeastPrefill : kPrefillGranule);
+    // A step's time, or what the least chunk takes, if that is more.
+    const double most_owed =
+        std::max(limits.seconds,
+                 pace.PrefillSeconds({.first_position = first.position, .tokens = kLeastPrefill}));
+    owed_seconds_ = std::min(owed_seconds_ + kFirstArrivalShare * limits.seconds, most_owed);
+    const bool is_most = owed_seconds_ == most_owed;
+    owed_seconds_ -= budget.Give(first, owed_seconds_, is_most ? kLeastPrefill : kPrefillGranule,
+                                 is_most ? kLeastPrefill : 0);
   }
   for (PrefillCandidate* candidate : order_) budget.Give(*candidate, budget.seconds());
   if (!budget.has_given()) {  // the time is too short for any: somebody must go on

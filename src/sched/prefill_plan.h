@@ -20,7 +20,7 @@ namespace weir {
 struct PrefillCandidate {
   uint32_t position = 0;  // first token to be computed
   uint32_t left = 0;      // tokens of the prompt from there on, at least 1
-  uint32_t most = 0;      // tokens that it may take in one step, at least 1
+  uint32_t most = 0;      // tokens that it may take in this step
   uint64_t arrival = 0;
   uint32_t tokens = 0;  // the plan: 0, or how many
 };
@@ -38,7 +38,8 @@ inline constexpr uint32_t kFirstPrefillTokens = 64;  // while the pace is not kn
 
 class PrefillPlanner {
  public:
-  // Sets `tokens` of each. Somebody gets at least kLeastPrefill (or what is left of it).
+  // Sets `tokens` of each. Somebody who may take so many gets at least kLeastPrefill (or what is
+  // left of it); the one that arrived first does again and again, whoever else comes.
   void Plan(const StepPace& pace, const PrefillLimits& limits,
             std::span<PrefillCandidate> candidates);
 

@@ -67,6 +67,30 @@ TEST(PrefillPlanner, TheShareOfTheFirstToArriveAddsUpUntilItPaysForAChunk) {
   EXPECT_THAT(of_short, ElementsAre(8, 8, 8, 0, 8, 8, 8, 0, 8, 8, 8, 0, 8, 8));
 }
 
+// 8 rows take 160 ms: more than a step may. The first to arrive has them when it saved that much.
+TEST(PrefillPlanner, TheFirstToArriveGoesOnThoughTheLeastChunkIsLongerThanAStep) {
+  StepPace pace;
+  pace.Record(0, 100, 50, 2.0);
+  PrefillPlanner planner;
+  std::vector<uint32_t> of_long, of_short;
+  for (int step = 0; step < 16; ++step) {
+    std::vector<PrefillCandidate> both = {Prompt(16'000, 1), Prompt(5000, 2)};
+    planner.Plan(pace, {.seconds = 0.1, .tokens = 512}, both);
+    of_long.push_back(both[0].tokens);
+    of_short.push_back(both[1].tokens);
+  }
+  EXPECT_THAT(of_long, ElementsAre(0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 8, 0, 0));
+  EXPECT_THAT(of_short, ElementsAre(8, 8, 8, 8, 8, 8, 0, 8, 8, 8, 8, 8, 8, 0, 8, 8));
+}
+
+TEST(PrefillPlanner, WhoMayTakeNothingIsPassedOver) {
+  PrefillCandidate none = Prompt(10, 2);
+  none.most = 0;
+  EXPECT_THAT(Plan(OneMillisecondAToken(), {.seconds = 0, .tokens = 512}, {Prompt(2000, 1), none}),
+              ElementsAre(8, 0));
+  EXPECT_THAT(Plan(OneMillisecondAToken(), {.seconds = 1, .tokens = 512}, {none}), ElementsAre(0));
+}
+
 TEST(PrefillPlanner, FifoServesTheFirstToArriveOnly) {
   const StepPace pace = OneMillisecondAToken();
   EXPECT_THAT(Plan(pace, {.seconds = 0.1, .tokens = 512, .policy = QueuePolicy::kFifo},
