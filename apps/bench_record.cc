@@ -1,7 +1,11 @@
 #include "bench_record.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <string>
+
+#include "base/version.h"
 
 namespace weir {
 namespace {
@@ -60,7 +64,7 @@ BenchJson RooflineFields(const Roofline& roofline) {
 BenchJson BenchRecord(const BenchResult& result) {
   const MeanSd ns = MeanAndSd({result.samples.begin(), result.samples.end()});
   const MeanSd speed = MeanAndSd(result.TokensPerSecond());
-  BenchJson record = {{"build_commit", "weir 0.1.0"},
+  BenchJson record = {{"build_commit", fmt::format("weir {}", Version())},
                       {"build_number", 0},
                       {"cpu_info", CpuName()},
                       {"gpu_info", ""},

@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/version.h"
 #include "command.h"
 #include "config_file.h"
 
 namespace weir {
 namespace {
 
-constexpr std::string_view kVersion = "0.1.0";
 constexpr int kFailed = 1;
 constexpr int kWrongUse = 2;
 
@@ -149,7 +149,7 @@ int Dispatch(int argc, const char* const* argv) {
     return 0;
   }
   if (name == "--version" || name == "version") {
-    fmt::print("weir {}\n", kVersion);
+    fmt::print("weir {}\n", Version());
     return 0;
   }
   const auto entry = std::find_if(kCommands.begin(), kCommands.end(),

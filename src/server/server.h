@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/version.h"
 #include "server/api_keys.h"
 
 namespace weir {
@@ -29,7 +30,7 @@ struct ServerOptions {
   uint16_t port = 8080;  // 0: any free one, see port()
   std::string model_id;  // as /v1/models names it
   std::string today;     // "29 Nov 2026" for chat templates; empty: the clock's
-  std::string version = "0.1.0";
+  std::string version{Version()};
   ApiKeys keys;  // none: open to all
   uint32_t connections_max = 2000;
   size_t body_bytes_max = size_t{16} << 20;       // one request's body; above: 413
