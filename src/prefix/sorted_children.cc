@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/token_span.h"
 
 namespace weir {
 namespace {
@@ -31,10 +32,6 @@ size_t IndexInParent(const NodeTable& nodes, NodeId id) {
 }
 
 }  // namespace
-
-uint32_t CommonBeginning(std::span<const TokenId> a, std::span<const TokenId> b) {
-  return static_cast<uint32_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-}
 
 void AddToParent(NodeTable& nodes, NodeId id) {
   std::vector<NodeId>& siblings = nodes[nodes[id].parent].children;

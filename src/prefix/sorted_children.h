@@ -11,9 +11,6 @@
 
 namespace weir {
 
-// Tokens that two sequences have in common from their first one on.
-[[nodiscard]] uint32_t CommonBeginning(std::span<const TokenId> a, std::span<const TokenId> b);
-
 void AddToParent(NodeTable& nodes, NodeId id);       // requires that it is not there
 void RemoveFromParent(NodeTable& nodes, NodeId id);  // requires that it is
 

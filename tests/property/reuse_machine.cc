@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "base/check.h"
+#include "base/token_span.h"
 
 namespace weir::test {
 namespace {
@@ -14,11 +15,6 @@ namespace {
 constexpr size_t kLogLines = 40;
 constexpr uint32_t kForever = UINT32_MAX;
 constexpr uint64_t kManyEvents = 1'000;
-
-uint32_t CommonPrefix(std::span<const TokenId> a, std::span<const TokenId> b) {
-  const auto [end, other] = std::ranges::mismatch(a, b);
-  return static_cast<uint32_t>(end - a.begin());
-}
 
 uint64_t UsedCount(const TilePool* pool) { return pool == nullptr ? 0 : pool->used_count(); }
 
@@ -144,12 +140,12 @@ void ReuseMachine::CheckStart(const Request& request, std::span<const TokenId> p
   uint32_t known = 0;  // tokens that ran in this namespace, whatever became of their KV
   for (const Finished& other : ran_) {
     if (other.name_space != request.name_space) continue;
-    known = std::max(known, CommonPrefix(prompt, other.tokens));
+    known = std::max(known, CommonBeginning(prompt, other.tokens));
   }
   for (const Request& other : live_) {
     if (other.name_space != request.name_space) continue;
     const auto done = other.sequence->tokens().first(other.sequence->token_count());
-    known = std::max(known, CommonPrefix(prompt, done));
+    known = std::max(known, CommonBeginning(prompt, done));
   }
   EXPECT_LE(start.full_length, known) << "a hit on tokens that never ran in this namespace";
   if (!options_.is_generous) return;
@@ -157,7 +153,7 @@ void ReuseMachine::CheckStart(const Request& request, std::span<const TokenId> p
   for (const Finished& other : finished_) {
     if (other.name_space != request.name_space) continue;
     const auto last = static_cast<uint32_t>(prompt.size()) - 1;
-    const uint32_t common = std::min(CommonPrefix(prompt, other.tokens), last);
+    const uint32_t common = std::min(CommonBeginning(prompt, other.tokens), last);
     EXPECT_GE(start.full_length, common);
     EXPECT_GT(start.position + kTileTokens, common) << "more than a tile before the edit";
     // Resume points: where the other prompt would begin again, its end, and its answer's.
