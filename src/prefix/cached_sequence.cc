@@ -10,11 +10,15 @@ namespace {
 
 constexpr std::ptrdiff_t kMostBranches = 16;  // that others announce: each keeps a window
 
+// A prompt of one token matches nothing: the last token of a prompt is always computed.
+std::span<const TokenId> Unmatchable(std::span<const TokenId> prompt) { return prompt.first(1); }
+
 }  // namespace
 
 uint32_t CheckpointTokens(const KvLayout& layout) {
   if (!layout.window || !layout.full) return 0;
-  const uint64_t window_bytes = layout.WindowBytes(layout.window->window);
+  const uint32_t rows = layout.window->window - 1;  // that resuming at a tile's end reads
+  const uint64_t window_bytes = layout.WindowBytes(rows);
   const uint64_t tokens = 2 * window_bytes * kTileTokens / layout.full->tile_bytes();
   return static_cast<uint32_t>(std::max<uint64_t>(tokens, layout.window->window));
 }
@@ -28,19 +32,26 @@ SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
   tokens_.assign(prompt.begin(), prompt.end());
   prompt_count_ = static_cast<uint32_t>(prompt.size());
   SequenceStart start;
-  if (!TryStart(reuse == Reuse::kAll ? prompt : prompt.first(1), start)) {
+  if (!TryStart(reuse == Reuse::kAll ? prompt : Unmatchable(prompt), start)) {
     // No room for a copy of the tile that the prompt parts: begin at its start.
     const uint32_t whole = start.position / kTileTokens * kTileTokens;
     start = {};
     if (!TryStart(prompt.first(whole + 1), start)) {  // parts an earlier tile
       start = {};
-      const bool started = TryStart(prompt.first(1), start);
+      const bool started = TryStart(Unmatchable(prompt), start);
       WEIR_CHECK(started);  // nothing is copied
     }
   }
   start_position_ = start.position;
   PlanResumePoints(message_starts, start);
   return start;
+}
+
+// The replay that makes the whole full length usable, if it begins behind what is usable anyway.
+std::optional<ReplaySpan> CachedSequence::ReplayWorthwhile() const {
+  const ReplaySpan span = PlanReplay(rules_.layers, cache_.layout(), match_.full_length);
+  if (span.begin <= match_.safe_length) return std::nullopt;
+  return span;
 }
 
 // False when a copy found no room; `start` then says where that was.
@@ -53,13 +64,10 @@ bool CachedSequence::TryStart(std::span<const TokenId> prompt, SequenceStart& st
            .safe_length = match_.safe_length,
            .veto = match_.veto};
   std::optional<ReplaySpan> replay;
-  if (rules_.allow_replay && match_.full_length > match_.safe_length) {
-    const ReplaySpan span = PlanReplay(rules_.layers, cache_.layout(), match_.full_length);
-    if (span.begin > match_.safe_length) replay = span;
-  }
   if (match_.full_length > match_.safe_length) {
     const uint32_t last = (match_.full_length - 1) / kTileTokens;
     trie_.NoteVeto(match_.nodes[last], match_.full_length - last * kTileTokens);
+    if (rules_.allow_replay) replay = ReplayWorthwhile();
   }
   if (replay) {
     start.position = match_.full_length;
@@ -137,8 +145,11 @@ Result<KvChunk> CachedSequence::BeginChunk(uint32_t count) {
   WEIR_CHECK(token_count() + count <= tokens_.size());
   const RetainPlan retain = RetainPlanTo(token_count() + count);
   if (!trie_.MakeRoom(view_->NeedFor(count, retain))) {
-    // The trie shares the sequence's own window, so that no slot of it may be written over.
-    ReleaseOwnWindows();
+    const TileNeed least = view_->NeedFor(count, {});
+    if (!trie_.MakeRoom({.window = least.window, .owed = least.owed})) {
+      // The trie shares the sequence's own window, so that no slot of it may be written over.
+      ReleaseOwnWindows();
+    }
     trie_.MakeRoom(view_->NeedFor(count, {}));
   }
   return view_->BeginChunk(count, retain);

@@ -38,7 +38,7 @@ struct ReuseRules {
 
 // Checkpoint distance at which a retained window saves, per byte, as much prefill as full tiles do.
 // A point saves half a distance on average when a prompt parts somewhere inside; a full tile of
-// `full_tile_bytes` saves 128 tokens. Equal at 2 * window bytes / full bytes a token.
+// the same bytes saves 128 tokens. Equal at 2 * window bytes / full bytes a token.
 [[nodiscard]] uint32_t CheckpointTokens(const KvLayout& layout);
 
 // How a sequence began.
@@ -73,6 +73,9 @@ class CachedSequence {
   // not come there yet.
   void ExpectBranch(uint32_t position);
 
+  // The trie was flushed meanwhile: nothing of the sequence becomes cache any more.
+  [[nodiscard]] bool is_detached() const { return is_detached_; }
+
   // Positions [n, n + count), whose tokens are known. Evicts as needed; kResourceExhausted when
   // even that leaves too little.
   [[nodiscard]] Result<KvChunk> BeginChunk(uint32_t count);
@@ -87,6 +90,7 @@ class CachedSequence {
     uint32_t count = 0;
   };
 
+  [[nodiscard]] std::optional<ReplaySpan> ReplayWorthwhile() const;
   [[nodiscard]] bool TryStart(std::span<const TokenId> prompt, SequenceStart& start);
   void PlanResumePoints(std::span<const uint32_t> message_starts, const SequenceStart& start);
   [[nodiscard]] RetainPlan RetainPlanTo(uint32_t end);
