@@ -77,7 +77,7 @@ struct FinishEvent {  // last, if no error came
   FinishReason reason = FinishReason::kStop;
   TimePoint at;
 };
-// An Error is the last event too: the request failed and nothing of it is left in the pools.
+// An Error is the last event too. What was computed until then may stay, as cache.
 using GenerationEvent = std::variant<PromptEvent, TokenEvent, FinishEvent, Error>;
 using EventSink = std::function<void(GenerationEvent)>;
 
@@ -151,8 +151,9 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // kInvalidArgument: empty prompt, token out of range, bad sampling parameter, or a prompt that
-  // leaves no room for one answer token in the context (the message holds both numbers).
-  // kResourceExhausted: queue full. kUnavailable: shutting down. The sink is not called then.
+  // the context or the KV memory cannot hold with one answer token (none if max_tokens is 0; the
+  // message holds both numbers). kResourceExhausted: queue full, or too many were cancelled within
+  // this step. kUnavailable: shutting down. The sink is not called then.
   Result<RequestId> Submit(GenerationRequest request, EventSink sink);
 
   // Takes effect within one step, also for a waiting request, which then never runs; the sink gets

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/engine_fakes.h"
+#include "support/seed.h"
 
 namespace weir {
 namespace {
@@ -314,6 +315,7 @@ TEST(Engine, ShutdownCancelsWhatItsGraceDoesNotCover) {
 }
 
 TEST(Engine, ManySubmittersAndCancelsLeaveNothingBehind) {
+  WEIR_TRACE_SEED();
   FakeModel model;
   Engine engine(model.function(), kVocab, MakeCache(10, 64),
                 {.context_tokens = 1000, .chunk_tokens = 64, .queue_capacity = 8});
@@ -323,7 +325,7 @@ TEST(Engine, ManySubmittersAndCancelsLeaveNothingBehind) {
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      std::mt19937 random(t);
+      std::mt19937 random(test::Seed() + t);
       for (uint32_t i = 0; i < kRequests; ++i) {
         Recorder recorder;
         const uint32_t prompt = 1 + random() % 300;

@@ -7,9 +7,6 @@
 namespace weir {
 namespace {
 
-// With prompt log-probabilities every row of a chunk has a whole vocabulary of logits: 1 MiB a row
-// for Gemma.
-constexpr uint32_t kLogprobChunk = 32;
 // Answer tokens that one which begins again has memory for.
 constexpr uint64_t kGrowth = kTileTokens;
 
@@ -59,8 +56,6 @@ void Generation::Finish() {
   sequence_->Finish();
   sequence_.reset();
 }
-
-uint32_t Generation::most_a_step() const { return NeedsAllLogits() ? kLogprobChunk : UINT32_MAX; }
 
 Result<void> Generation::BeginStep(uint32_t count) {
   chunk_ = WEIR_TRY(sequence_->BeginChunk(count));

@@ -63,12 +63,15 @@ class Generation {
   [[nodiscard]] uint32_t left() const {  // known tokens that are not computed, at least 1
     return static_cast<uint32_t>(sequence_->tokens().size()) - sequence_->token_count();
   }
-  [[nodiscard]] uint32_t most_a_step() const;
+  // The prompt's own log-probabilities are wanted and not all there yet.
+  [[nodiscard]] bool NeedsAllLogits() const { return request_.prompt_logprobs && !is_prompt_read_; }
+  // What it computes becomes cache: until a flush.
+  [[nodiscard]] bool publishes() const { return !sequence_->is_detached(); }
   // Others begin with the first `position` tokens too: they should be able to resume there.
   void ExpectBranch(uint32_t position) { sequence_->ExpectBranch(position); }
 
-  // kResourceExhausted when memory is missing; then nothing has changed. Requires
-  // 1 <= count <= left().
+  // kResourceExhausted when memory is missing; then the sequence is as before (cached tiles may
+  // have left). Requires 1 <= count <= left().
   Result<void> BeginStep(uint32_t count);
   [[nodiscard]] bool is_in_step() const { return chunk_.has_value(); }
   [[nodiscard]] ForwardSegment segment();
@@ -76,8 +79,6 @@ class Generation {
   [[nodiscard]] std::optional<FinishReason> EndStep(std::span<const float> rows);
 
  private:
-  // The prompt's own log-probabilities are wanted and not all there yet.
-  [[nodiscard]] bool NeedsAllLogits() const { return request_.prompt_logprobs && !is_prompt_read_; }
   void ReportPrompt();
   void CountStart();
   void KeepPromptLogprobs(std::span<const float> rows, uint32_t first, uint32_t count);

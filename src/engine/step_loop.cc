@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
+#include "base/token_span.h"
 
 namespace weir {
 namespace {
@@ -16,13 +18,12 @@ constexpr uint32_t kLeastShared = kTileTokens;
 // Prefixes that one request waits for, one after the other: where memory keeps none of them, it
 // must read its prompt itself in the end.
 constexpr uint32_t kMostShares = 4;
+// Prompt rows of a step, of all requests, that may have a whole vocabulary of logits: 1 MiB a row
+// for Gemma.
+constexpr uint32_t kLogprobRows = 32;
 
 double Seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-uint32_t CommonTokens(std::span<const TokenId> a, std::span<const TokenId> b) {
-  return static_cast<uint32_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 }  // namespace
@@ -162,6 +163,7 @@ bool StepLoop::StillShares(Job& job) {
   if (!job.shared) return false;
   const Job* other = Find(job.shared->by);
   const bool goes_on = other != nullptr && other->generation.is_running() &&
+                       other->generation.publishes() &&
                        other->generation.computed() < job.shared->position;
   if (!goes_on) job.shared.reset();
   somebody_shares_ = somebody_shares_ || goes_on;
@@ -176,9 +178,9 @@ std::optional<StepLoop::Shared> StepLoop::FindShared(const Job& job, uint32_t ca
   std::optional<Shared> best;
   for (const Job* other : running_) {
     const Generation& reader = other->generation;
-    if (reader.left() == 1) continue;  // it answers
+    if (reader.left() == 1 || !reader.publishes()) continue;  // it answers; or nothing would come
     if (reader.request().cache_namespace != generation.request().cache_namespace) continue;
-    const uint32_t common = CommonTokens(tokens.first(tokens.size() - 1), reader.tokens());
+    const uint32_t common = CommonBeginning(tokens.first(tokens.size() - 1), reader.tokens());
     if (common < cached + kLeastShared || common <= reader.computed()) continue;
     if (!best || common > best->position) best = Shared{.by = other->id, .position = common};
   }
@@ -190,9 +192,11 @@ bool StepLoop::HasRoomFor(const Job& job) {
   for (const Job* other : running_) {
     ledger_.AddRunning(other->generation.view(), other->generation.promised_tokens());
   }
+  // Of a tile that it parts it takes a copy.
   shared_tiles_.clear();
-  for (const NodeId node : match_.nodes) shared_tiles_.push_back(parts_.trie.FullTileOf(node));
-  if (match_.last_count < kTileTokens && !shared_tiles_.empty()) shared_tiles_.pop_back();
+  for (const NodeId node : std::span(match_.nodes).first(match_.full_length / kTileTokens)) {
+    shared_tiles_.push_back(parts_.trie.FullTileOf(node));
+  }
   return ledger_.HasRoomFor(job.generation.promised_tokens(), shared_tiles_);
 }
 
@@ -207,14 +211,20 @@ void StepLoop::Begin(Job& job) {
 void StepLoop::Plan() {
   prefills_.clear();
   uint32_t rows = 0;
+  uint32_t logprob_rows = kLogprobRows;
   for (Job* job : running_) {
     const Generation& generation = job->generation;
     job->step_tokens = generation.left() == 1 ? 1 : 0;
     rows += job->step_tokens;
     if (job->step_tokens > 0) continue;
+    uint32_t most = generation.left();
+    if (generation.NeedsAllLogits()) {
+      most = std::min(most, logprob_rows);
+      logprob_rows -= most;
+    }
     prefills_.push_back({.position = generation.computed(),
                          .left = generation.left(),
-                         .most = generation.most_a_step(),
+                         .most = most,
                          .arrival = job->arrival});
   }
   const EngineOptions& options = parts_.options;

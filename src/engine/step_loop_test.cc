@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <future>
+#include <numeric>
 #include <random>
 
 #include "support/engine_fakes.h"
+#include "support/seed.h"
 
 namespace weir {
 namespace {
@@ -209,6 +212,82 @@ TEST(StepLoop, AnswersThatOutgrowTheirMemorySuspendTheLastToArriveWhichGoesOnLat
   ExpectIdle(engine);
 }
 
+// The younger one needs a tile when none is left. What it has computed stays whole as cache, its
+// window too: when there is room again it goes on where it was.
+TEST(StepLoop, WhoRunsOutOfFullTilesLosesNothingThatOthersDoNotNeed) {
+  FakeModel model;
+  // After 552 answer tokens the first has 6 tiles and the second, at its ninth tile's end, 9.
+  Engine engine(model.function(), kVocab, MakeCache(15, 64, 12), Options());
+  Recorder first, second;
+  ASSERT_TRUE(engine.Submit(Stranger("a", 100, 600), first.sink()));
+  ASSERT_TRUE(engine.Submit(Stranger("b", 600, 800), second.sink()));
+  EXPECT_EQ(first.Reason(), FinishReason::kLength);
+  EXPECT_EQ(second.Reason(), FinishReason::kLength);
+  EXPECT_EQ(second.Tokens(), ExpectedAnswer(600, 800));
+  EXPECT_EQ(engine.stats().preemptions, 1U);
+  EXPECT_LE(engine.stats().recomputed_tokens, 1U);
+  ExpectIdle(engine);
+}
+
+// A prompt that ends with a tile which the cache has takes a copy of it, for its last token.
+TEST(StepLoop, ATileThatWillBeCopiedIsCountedBeforeARequestBegins) {
+  WatchedModel model;
+  Engine engine(model.function(), kVocab, MakeCache(5, 64, 12), Options());
+  Recorder answering, reading;
+  ASSERT_TRUE(engine.Submit(Request(256, 300), answering.sink()));
+  for (int step = 0; step < 4 + 270; ++step) {  // until it has all five tiles
+    model.may_pass.release();
+    model.arrived.acquire();
+  }
+  ASSERT_TRUE(engine.Submit(Request(256, 0), reading.sink()));
+  model.OpenForGood();
+  EXPECT_EQ(answering.Reason(), FinishReason::kLength);
+  EXPECT_EQ(reading.Reason(), FinishReason::kLength);
+  EXPECT_EQ(engine.stats().preemptions, 0U);
+  ExpectIdle(engine);
+}
+
+TEST(StepLoop, NobodyWaitsForAPrefixThatAFlushForgot) {
+  WatchedModel model;
+  Engine engine(model.function(), kVocab, MakeCache(200, 64, 60), Options());
+  Recorder first, second;
+  ASSERT_TRUE(engine.Submit(Request(2000, 1), first.sink()));
+  for (int step = 0; step < 5; ++step) {
+    model.may_pass.release();
+    model.arrived.acquire();
+  }
+  std::promise<void> flushed;
+  engine.FlushCache([&](uint64_t) { flushed.set_value(); });
+  model.may_pass.release();
+  flushed.get_future().wait();  // between two steps
+  ASSERT_TRUE(engine.Submit(Request(2000, 1), second.sink()));
+  model.OpenForGood();
+  EXPECT_EQ(first.Reason(), FinishReason::kLength);
+  EXPECT_EQ(second.Reason(), FinishReason::kLength);
+  EXPECT_EQ(engine.stats().early_shares, 0U);
+  ExpectIdle(engine);
+}
+
+// Prompts that want every row's logits share a step's room for them.
+TEST(StepLoop, PromptLogprobsOfManyTakeNoMoreRowsAStepThanOfOne) {
+  WatchedModel model;
+  Engine engine(model.function(), kVocab, MakeCache(60, 64, 20), Options());
+  std::array<Recorder, 3> recorders;
+  for (uint32_t i = 0; i < recorders.size(); ++i) {
+    GenerationRequest request = Stranger(std::to_string(i), 100, 1);
+    request.prompt_logprobs = true;
+    request.top_logprobs = 1;
+    ASSERT_TRUE(engine.Submit(request, recorders[i].sink()));
+  }
+  model.OpenForGood();
+  for (Recorder& recorder : recorders) EXPECT_EQ(recorder.Reason(), FinishReason::kLength);
+  for (const auto& pass : model.passes) {
+    EXPECT_LE(std::accumulate(pass.begin(), pass.end(), 0U), 32U);
+  }
+  EXPECT_EQ(model.computed(), 300U);
+  ExpectIdle(engine);
+}
+
 TEST(StepLoop, WindowsLimitHowManyRunAtOnce) {
   FakeModel model;
   std::atomic<uint32_t> most = 0;
@@ -282,8 +361,9 @@ TEST(StepLoop, WaitingRequestsAreCountedByBucket) {
 // Requests of all lengths that share prefixes, in pools that hold few of them, cancelled at random:
 // whoever is not cancelled is answered as if alone, and nothing is left behind.
 TEST(StepLoop, RandomArrivalsAndCancelsChangeNoAnswer) {
-  for (const uint32_t seed : {1U, 2U, 3U, 4U}) {
-    std::mt19937 random(seed);
+  WEIR_TRACE_SEED();
+  for (uint32_t run = 0; run < 4; ++run) {
+    std::mt19937 random(test::Seed() + run);
     FakeModel model;
     EngineOptions options = Options();
     options.max_sequences = 1 + random() % 8;
@@ -322,7 +402,7 @@ TEST(StepLoop, RandomArrivalsAndCancelsChangeNoAnswer) {
       } else {
         EXPECT_EQ(request.recorder.Tokens(),
                   ExpectedAnswer(request.prompt_tokens, request.answer_tokens))
-            << "seed " << seed;
+            << "engine " << run;
       }
     }
     ExpectIdle(engine);
