@@ -84,8 +84,8 @@ MUTATIONS = [
     Mutation(
         "owed rows: one tile less",
         "src/prefix/resume_position.cc",
-        "owed_.AllPresent(OwedTiles(needs_.residual, position))",
-        "owed_.AllPresent(OwedTiles(needs_.residual - (needs_.residual > 0 ? 1 : 0), position))",
+        "owed_.AllPresent(LiveOwedTiles(needs_.residual, position))",
+        "owed_.AllPresent(LiveOwedTiles(needs_.residual - (needs_.residual > 0 ? 1 : 0), position))",
     ),
     Mutation(
         "replay one position too short",

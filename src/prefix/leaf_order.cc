@@ -126,11 +126,6 @@ void LeafOrder::SortNewLeaves() {
   new_leaves_.clear();
 }
 
-NodeId LeafOrder::NextColdest(NodeId leaf) {
-  SortNewLeaves();
-  return After(leaf);
-}
-
 void LeafOrder::CountWait(Watched& watched) {
   const uint32_t phase = ReuseOdds::PhaseOf(now_ - watched.used_at);
   if (phase > watched.phase) odds_.NoteWait(watched.kind, watched.phase + 1, phase + 1);
@@ -176,35 +171,24 @@ LeafOrder::Rank LeafOrder::RankOf(NodeId leaf) const {
           .node = is_young ? ~leaf.value() : leaf.value()};
 }
 
-// The first to go of those that go after `leaf`, none meaning of all. As the worth of a kind has
-// one peak, each set rises from both ends.
-NodeId LeafOrder::After(NodeId leaf) const {
-  NodeId best;
-  Rank best_rank{};
-  const bool is_first = leaf == NodeId();
-  WEIR_CHECK(is_first ||
-             (leaf.value() < heat_.size() && heat_[leaf.value()].place == Place::kSorted));
-  const Rank floor = is_first ? Rank{} : RankOf(leaf);
-  // Whether `candidate` comes after `leaf`; then it may be the best.
-  const auto offer = [&](NodeId candidate) {
-    const Rank rank = RankOf(candidate);
-    if (!is_first && rank <= floor) return false;
-    if (best == NodeId() || rank < best_rank) {
-      best = candidate;
-      best_rank = rank;
-    }
-    return true;
+// As the worth of a kind has one peak, each set rises from both ends: the coldest is at one of
+// them.
+NodeId LeafOrder::Coldest() {
+  SortNewLeaves();
+  NodeId coldest;
+  Rank rank{};
+  const auto offer = [&](NodeId leaf) {
+    const Rank its = RankOf(leaf);
+    if (coldest != NodeId() && rank < its) return;
+    coldest = leaf;
+    rank = its;
   };
-  for (uint32_t kind = 0; kind < kKindCount; ++kind) {
-    const Leaves& leaves = leaves_[kind];
-    for (auto old = leaves.begin(); old != leaves.end(); ++old) {
-      if (IsYoung(kind, old->first) || offer(old->second)) break;
-    }
-    for (auto young = leaves.rbegin(); young != leaves.rend(); ++young) {
-      if (!IsYoung(kind, young->first) || offer(young->second)) break;
-    }
+  for (const Leaves& leaves : leaves_) {
+    if (leaves.empty()) continue;
+    offer(leaves.begin()->second);
+    offer(leaves.rbegin()->second);
   }
-  return best;
+  return coldest;
 }
 
 }  // namespace weir

@@ -50,9 +50,8 @@ class LeafOrder {
   // All nodes at once; what was learned stays.
   void ForgetAll();
 
-  // The leaf to go first, none (0) without leaves. Next: the one after it.
-  [[nodiscard]] NodeId Coldest() { return NextColdest(NodeId()); }
-  [[nodiscard]] NodeId NextColdest(NodeId leaf);
+  // The leaf to go first, none (0) without leaves.
+  [[nodiscard]] NodeId Coldest();
   [[nodiscard]] size_t leaf_count() const { return leaf_count_; }
   [[nodiscard]] bool IsLeaf(NodeId node) const {
     return node.value() < heat_.size() && heat_[node.value()].place != Place::kNone;
@@ -111,7 +110,6 @@ class LeafOrder {
   }
   void SortNewLeaves();
   [[nodiscard]] Rank RankOf(NodeId leaf) const;
-  [[nodiscard]] NodeId After(NodeId leaf) const;
 
   std::vector<Heat> heat_;  // by node
   std::array<Leaves, kKindCount> leaves_;

@@ -16,11 +16,14 @@
 namespace weir {
 namespace {
 
+// Takes all leaves out, one after the other, and puts them back.
 std::vector<NodeId> InOrder(LeafOrder& order) {
   std::vector<NodeId> leaves;
-  for (NodeId leaf = order.Coldest(); leaf != NodeId(); leaf = order.NextColdest(leaf)) {
+  for (NodeId leaf = order.Coldest(); leaf != NodeId(); leaf = order.Coldest()) {
     leaves.push_back(leaf);
+    order.RemoveLeaf(leaf);
   }
+  for (const NodeId leaf : leaves) order.AddLeaf(leaf);
   return leaves;
 }
 

@@ -38,7 +38,6 @@ struct Node {
   [[nodiscard]] bool is_whole() const { return token_count == kTileTokens; }
   [[nodiscard]] bool is_tail() const { return !is_root() && !is_whole(); }
   [[nodiscard]] bool is_live() const { return state == NodeState::kLive; }
-  [[nodiscard]] uint32_t tile_index() const { return start / kTileTokens; }
   [[nodiscard]] uint32_t end() const { return start + token_count; }
 };
 
@@ -56,7 +55,6 @@ class NodeTable {
   [[nodiscard]] std::span<const TokenId> TokensOf(NodeId id) const {
     return std::span(BlockOf(id).tokens[id.value() % kBlockNodes]).first((*this)[id].token_count);
   }
-  [[nodiscard]] uint32_t used_count() const { return end_ - 1 - FreeCount(); }
   // Every id given so far is below.
   [[nodiscard]] uint32_t end() const { return end_; }
 
@@ -68,7 +66,6 @@ class NodeTable {
   };
 
   [[nodiscard]] Block& BlockOf(NodeId id) const { return *blocks_[id.value() / kBlockNodes]; }
-  [[nodiscard]] uint32_t FreeCount() const { return static_cast<uint32_t>(free_.size()); }
   NodeId Take();
 
   std::vector<std::unique_ptr<Block>> blocks_;

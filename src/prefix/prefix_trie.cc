@@ -41,7 +41,7 @@ PrefixTrie::State::State(KvCache& kv_cache, const PrefixTrieOptions& options)
   }
   if (cache.owed_pool() != nullptr) {
     owed.emplace(*cache.owed_pool(), nodes, [residual = needs.residual](uint32_t position) {
-      return OwedTiles(residual, position);
+      return LiveOwedTiles(residual, position);
     });
   }
 }

@@ -44,7 +44,7 @@ class Conditions {
     if (needs_.window > 0 && !windows_.AllPresent(LiveWindowTiles(needs_.window, position))) {
       return ResumeVeto::kWindow;
     }
-    if (needs_.owes_rows && !owed_.AllPresent(OwedTiles(needs_.residual, position))) {
+    if (needs_.owes_rows && !owed_.AllPresent(LiveOwedTiles(needs_.residual, position))) {
       return ResumeVeto::kOwedRows;
     }
     return ResumeVeto::kNone;
@@ -57,10 +57,6 @@ class Conditions {
 };
 
 }  // namespace
-
-TileRange OwedTiles(uint32_t residual, uint32_t position) {
-  return LiveOwedTiles(residual, position);
-}
 
 // In one tile the longest position asks least of the tiles before, so it is the tile's only
 // candidate. (The tile's first position may ask less: it is the candidate of the tile before.)

@@ -5,7 +5,7 @@
 // r, the 16-bit rows of tiles floor(p/128)-r .. ceil(p/128)-1 (owed rows). Both must be present, as
 // whole or in part as p needs them.
 //
-// Pure, any thread. The one answer to this question: trie, engine and simulator ask here.
+// Pure, any thread. The one answer to this question; PrefixTrie::Match asks it.
 #pragma once
 
 #include <cstdint>

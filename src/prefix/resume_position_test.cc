@@ -55,7 +55,7 @@ TEST(ResumePosition, WithAWindowOfOneOrNoneNeedsNoWindowTile) {
 
 TEST(OwedTiles, AreTheOpenTileAndTheResidualBeforeIt) {
   const auto expect = [](uint32_t residual, uint32_t position, uint32_t first, uint32_t end) {
-    const TileRange range = OwedTiles(residual, position);
+    const TileRange range = LiveOwedTiles(residual, position);
     EXPECT_EQ(range.first, first) << "r " << residual << ", position " << position;
     EXPECT_EQ(range.end, end) << "r " << residual << ", position " << position;
   };

@@ -79,7 +79,7 @@ PrefixTiles PrefixTrie::Share(const PrefixMatch& match, uint32_t position) const
   const State& state = *state_;
   PrefixTiles shared{.position = position, .tiles = {}};
   shared.tiles.resize((position + kTileTokens - 1) / kTileTokens);
-  const TileRange owed = OwedTiles(state.needs.residual, position);
+  const TileRange owed = LiveOwedTiles(state.needs.residual, position);
   const TileRange window =
       state.window ? LiveWindowTiles(state.needs.window, position) : TileRange();
   for (uint32_t tile = 0; tile < shared.tiles.size(); ++tile) {
