@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "support/seed.h"
+
 namespace weir {
 namespace {
 
@@ -154,7 +156,8 @@ TEST(WaitingQueue, ARemovedRequestIsNotOffered) {
 
 // The bound that waiting has, whatever comes: later arrivals that begin earlier are counted.
 TEST(WaitingQueue, NoArrivalOrderMakesARequestBePassedByMoreThanTheBound) {
-  std::mt19937 random(7);
+  WEIR_TRACE_SEED();
+  std::mt19937 random(test::Seed());
   Line line;
   std::vector<uint64_t> waiting;
   std::vector<uint32_t> passed(20'001, 0);
@@ -169,7 +172,8 @@ TEST(WaitingQueue, NoArrivalOrderMakesARequestBePassedByMoreThanTheBound) {
     std::erase(waiting, taken);
     for (const uint64_t id : waiting) passed[id] += id < taken ? 1 : 0;
   }
-  EXPECT_EQ(*std::ranges::max_element(passed), WaitingQueue::kMostPassing);
+  EXPECT_LE(*std::ranges::max_element(passed), WaitingQueue::kMostPassing);
+  EXPECT_GT(*std::ranges::max_element(passed), WaitingQueue::kMostPassing / 2);  // it was tried
 }
 
 }  // namespace

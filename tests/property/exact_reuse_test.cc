@@ -142,6 +142,13 @@ TEST_P(ExactReuse, LogitsAreThoseOfAColdRun) {
       Describe(test), counts.events, counts.requests, counts.resumed, counts.replayed,
       counts.vetoed, counts.exhausted, counts.tokens, counts.reused, stats.evicted_nodes,
       stats.evicted_windows, stats.evicted_owed);
+  if (counts.events < 200) return;
+  // What is to be exact must have happened.
+  EXPECT_GT(counts.resumed, 0U);
+  if (!options.is_generous) {
+    EXPECT_GT(counts.vetoed, 0U);
+    EXPECT_GT(stats.evicted_nodes + stats.evicted_windows + stats.evicted_owed, 0U);
+  }
 }
 
 }  // namespace
