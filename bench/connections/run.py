@@ -8,20 +8,16 @@ import pathlib
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/support"))
+from programs import free_port  # noqa: E402
+
 BODY = "x" * 30_000  # of a request that is refused after it was read
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def status(pid, key):

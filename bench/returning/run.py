@@ -10,11 +10,12 @@ import statistics
 import sys
 import time
 
-import memory
-import scenarios
-from programs import version
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/support"))
+import memory  # noqa: E402
+import scenarios  # noqa: E402
+from programs import version  # noqa: E402
+
 FULL = scenarios.Size(chats=8, room=3, tokens=6000, rounds=3, samples=4)
 QUICK = scenarios.Size(chats=8, room=3, tokens=1000, rounds=1, samples=1)
 ROOMY = {s.__name__: s for s in (scenarios.turns, scenarios.edit, scenarios.branch, scenarios.short)}

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench/returning"))
+sys.path.insert(0, str(ROOT / "bench/support"))
 from programs import Program, version  # noqa: E402
 
 MIX = "short=100x64-512:64,middle=20x4096-8192:64,long=4x16384:64"
