@@ -26,7 +26,8 @@ struct LocalAnswer {
 };
 
 // Calls on_token on the caller's thread as tokens come; false ends the answer. `on_submitted` gets
-// the id, for cancelling from elsewhere; may be empty.
+// the id, for cancelling from elsewhere; may be empty. Errors: Submit's, or the one that ended the
+// request.
 [[nodiscard]] Result<LocalAnswer> AnswerLocally(Engine& engine, GenerationRequest request,
                                                 const std::function<void(RequestId)>& on_submitted,
                                                 const std::function<bool(TokenId)>& on_token);

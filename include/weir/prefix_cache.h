@@ -54,7 +54,7 @@ struct TileCount {
   uint32_t window = 0;
 };
 
-// In the order in which they leave when window memory is short.
+// What a kept position is. How soon each class is used again is learned: none always leaves first.
 enum class ResumeClass : uint8_t {
   kPeriodic,    // inside a prompt
   kSuperseded,  // a conversation went on from here

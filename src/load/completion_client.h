@@ -44,7 +44,7 @@ class CompletionClient {
   // kNotFound: no such host.
   static Result<CompletionClient> Create(LoadTarget target);
 
-  // Keep the client until it returns.
+  // Client and dialogue must live until it returns. Never fails: an error is in the record.
   [[nodiscard]] boost::asio::awaitable<TimedAnswer> Ask(const Dialogue& dialogue,
                                                         uint32_t answer_tokens) const;
 

@@ -115,7 +115,7 @@ class PrefixTrie {
   NodeId Insert(NodeId parent, std::span<const TokenId> tokens, NodeTiles& tiles);
 
   // Keeps the window and owed tiles that decoding from `count` tokens into `node` needs. False, and
-  // nothing done, if one is missing. A point that is there keeps the later-leaving class.
+  // nothing done, if one is missing. A point that is there keeps the later of both in ResumeClass.
   bool AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class);
   // A conversation goes on from `count` tokens into `node`: the newest points on the path up to
   // there are superseded.

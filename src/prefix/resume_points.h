@@ -9,9 +9,10 @@
 // points and branches count as the likeliest to be used, and within a class the order is that of
 // last use.
 //
-// Pure bookkeeping: knows neither tiles nor tokens, so the simulator of bench/hit_rate drives it
-// too. Deterministic. Ownership: plain values. Threads: one caller. All calls but Coldest are O(1)
-// on average; Coldest looks at the two ends of each list of like points (8 kinds by 32 costs).
+// Pure bookkeeping: knows neither tiles nor tokens, so the replay of traces (src/sim) drives it
+// too. Deterministic. Ownership: plain values. Threads: one caller. O(1) on average, but for
+// Coldest, which looks at the two ends of each list of like points (8 kinds by 32 costs), and
+// NextColdest, which also walks over the points that go before.
 #pragma once
 
 #include <cstddef>

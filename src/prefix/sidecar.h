@@ -39,8 +39,8 @@ class Sidecar {
   // Whether all that decoding from there needs is here. Requires 1 <= count <= tokens of the node,
   // as all that follow.
   [[nodiscard]] bool IsComplete(NodeId node, uint32_t count) const;
-  // Requires IsComplete. A point that is there keeps the later-leaving class. Positions that need
-  // no tile get no point.
+  // Requires IsComplete. A point that is there keeps the later of both in ResumeClass. Positions
+  // that need no tile get no point.
   void AddPoint(NodeId node, uint32_t count, ResumeClass resume_class);
   // Newest points on the path up to there become superseded ones.
   void Supersede(NodeId node, uint32_t count);

@@ -119,7 +119,8 @@ TEST_F(TrieEviction, WindowTilesThatNoResumePointNeedsGoFirst) {
 }
 
 TEST_F(TrieEviction, AnIdleConversationKeepsItsNewestPointWhenOthersAreSuperseded) {
-  // B6, B7: an idle session loses its tail's window first, and with it everything.
+  // Known from other servers: an idle session loses its tail's window first, and with it
+  // everything.
   Make({.window_tiles = 3, .window = 129});
   const std::vector<NodeId> idle = Insert("i128");
   ASSERT_TRUE(trie_->AddResumePoint(idle[0], 128, ResumeClass::kNewest));
@@ -134,7 +135,7 @@ TEST_F(TrieEviction, AnIdleConversationKeepsItsNewestPointWhenOthersAreSupersede
 }
 
 TEST_F(TrieEviction, ResumingRefreshesOnlyTheLastWindow) {
-  // B8: a match must not keep the windows of ancestors that nobody reads.
+  // A match must not keep the windows of ancestors that nobody reads.
   Make({.window_tiles = 4, .window = 129});
   const std::vector<NodeId> nodes = Insert("a128 b128 c128");
   const NodeId other = Insert("x128")[0];
@@ -156,7 +157,7 @@ TEST_F(TrieEviction, RefusesAResumePointWhoseWindowIsNotWhole) {
   EXPECT_EQ(trie_->stats().resume_points, 1U);
 }
 
-TEST_F(TrieEviction, AResumePointThatIsThereKeepsTheLaterLeavingClass) {
+TEST_F(TrieEviction, AResumePointThatIsThereKeepsTheLaterClass) {
   Make({});
   const NodeId node = Insert("a128")[0];
   ASSERT_TRUE(trie_->AddResumePoint(node, 100, ResumeClass::kBranch));
@@ -219,7 +220,7 @@ TEST_F(TrieEviction, WhenOnlyPartOfAWindowMustGoAnEarlierPositionStaysSafe) {
 }
 
 TEST_F(TrieEviction, EachPoolIsEvictedByItsOwnShortfall) {
-  // B16: only the full pool's shortfall was passed on.
+  // Known from other servers: only the full pool's shortfall was passed on.
   Make({.full_tiles = 8, .window_tiles = 4, .residual = 0, .owed_tiles = 4});
   Insert("a128 b128 c128 d128");
   EXPECT_EQ(window()->free_count(), 0U);
@@ -235,7 +236,7 @@ TEST_F(TrieEviction, EachPoolIsEvictedByItsOwnShortfall) {
 }
 
 TEST_F(TrieEviction, AWindowGoesFromAPinnedNodeAndComesBack) {
-  // B12, B13, B14: locks that depend on what a node has at the moment get out of step.
+  // Known from other servers: locks that depend on what a node has at the moment get out of step.
   Make({.window_tiles = 1});
   const NodeId node = Insert("a128")[0];
   PrefixPin pin = trie_->Pin(node);
@@ -252,7 +253,7 @@ TEST_F(TrieEviction, AWindowGoesFromAPinnedNodeAndComesBack) {
 }
 
 TEST_F(TrieEviction, OneTokenMoreOrLessDoesNotLoseTheWindow) {
-  // B9, B10: exact multiples of the tile, and places just below a boundary.
+  // Exact multiples of the tile, and places just below a boundary.
   Make({.window = 129});
   Insert("a128 b128");
   EXPECT_EQ(SafeLength("a128 b128"), 255U);
