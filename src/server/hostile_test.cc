@@ -185,6 +185,47 @@ TEST_F(HostileTest, AChunkedBodyIsBoundedAndReadAnyway) {
   EXPECT_THAT(endless.Response(), StartsWith("HTTP/1.1 413"));
 }
 
+TEST_F(HostileTest, AChunksHeadOrATrailerWithoutEndIsRefused) {
+  Start();
+  const std::string head =
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n";
+  Client good = Connect();
+  good.Send(head + "f;name=value\r\n{\"prompt\":\"hi\"}\r\n0;last\r\nX: y\r\n\r\n");
+  engine_.Answer(engine_.WaitForRequest(), "yes");
+  EXPECT_THAT(good.Response(), HasSubstr(R"("text":"yes")"));
+  for (const char* begin : {"1;", "1\r\n{\r\n0;", "0\r\nX: "}) {
+    Client endless = Connect();
+    endless.Send(head + begin);
+    const std::string more(64 << 10, 'a');
+    for (int i = 0; i < 16 && !endless.HasBytes(); ++i) endless.Send(more);  // the bound is 128 KiB
+    EXPECT_THAT(endless.Response(), AllOf(StartsWith("HTTP/1.1 431"), HasSubstr("131072 bytes")))
+        << begin;
+  }
+}
+
+TEST_F(HostileTest, ManyRequestsMayComeEarly) {
+  Start();
+  constexpr int kPosts = 40;
+  constexpr int kGets = 4100;
+  Client client = Connect();
+  client.Post(kCompletions, kPlain);
+  const uint64_t first = engine_.WaitForRequest();
+  // Twice what is read beside an answer; each of the first is an answer to read beside.
+  for (int i = 0; i < kPosts; ++i) client.Post(kCompletions, kPlain);
+  std::string gets;
+  for (int i = 0; i < kGets; ++i) gets += "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+  client.Send(gets);
+  engine_.Answer(first, "yes");
+  for (int i = 0; i < kPosts; ++i) engine_.Answer(engine_.WaitForRequest(), "yes");
+  for (int i = 0; i < 1 + kPosts; ++i) {
+    ASSERT_THAT(client.Response(), HasSubstr(R"("text":"yes")")) << i;
+  }
+  for (int i = 0; i < kGets; ++i) {
+    ASSERT_THAT(client.Response(), HasSubstr(R"({"status":"ok"})")) << i;
+  }
+}
+
 TEST_F(HostileTest, LargeBodiesShareABudget) {
   options_.body_bytes_total = 300 << 10;
   Start();

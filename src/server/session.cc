@@ -30,17 +30,6 @@ constexpr size_t kSmallBodyBytes = 64 << 10;  // not counted in the body budget
 constexpr size_t kSendBufferBytes = 128 << 10;
 constexpr std::chrono::seconds kLinger{2};  // for a client that still sends what was refused
 
-Reply ParseErrorReply(const boost::system::error_code& error, size_t body_bytes_max) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return ErrorReply(431, fmt::format("the request head has more than {} bytes", kHeadBytesMax));
-  }
-  if (error == http::error::body_limit) {
-    return ErrorReply(413, fmt::format("the body has more than {} bytes", body_bytes_max));
-  }
-  if (error == http::error::bad_version) return ErrorReply(505, "only HTTP/1.0 and HTTP/1.1");
-  return ErrorReply(400, fmt::format("this is no HTTP request: {}", error.message()));
-}
-
 bool IsParseError(const boost::system::error_code& error) {
   return error.category() == make_error_code(http::error::bad_method).category() &&
          error != http::error::end_of_stream && error != http::error::partial_message;
@@ -119,6 +108,24 @@ asio::awaitable<void> Session::RunRequests() {
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
 }
 
+Reply Session::ParseErrorReply(const boost::system::error_code& error) const {
+  static_assert(kHeadBytesMax < kBufferBytesMax);
+  if (error == http::error::header_limit) {
+    return ErrorReply(431, fmt::format("the request head has more than {} bytes", kHeadBytesMax));
+  }
+  if (error == http::error::buffer_overflow) {
+    return ErrorReply(431, fmt::format("the head of a chunk, or the trailer after the last one, "
+                                       "has {} bytes or more",
+                                       kBufferBytesMax));
+  }
+  if (error == http::error::body_limit) {
+    return ErrorReply(
+        413, fmt::format("the body has more than {} bytes", context_.options.body_bytes_max));
+  }
+  if (error == http::error::bad_version) return ErrorReply(505, "only HTTP/1.0 and HTTP/1.1");
+  return ErrorReply(400, fmt::format("this is no HTTP request: {}", error.message()));
+}
+
 asio::awaitable<bool> Session::ReadRequest() {
   boost::system::error_code error;
   Arm(context_.options.head_timeout);
@@ -127,7 +134,7 @@ asio::awaitable<bool> Session::ReadRequest() {
   idle_ = false;
   if (error) {
     if (IsParseError(error)) {
-      co_await RefuseUnread(ParseErrorReply(error, context_.options.body_bytes_max));
+      co_await RefuseUnread(ParseErrorReply(error));
     } else if (timed_out_ && parser_->got_some()) {
       co_await RefuseUnread(ErrorReply(408, "the request head did not come in time"));
     }
@@ -164,7 +171,7 @@ asio::awaitable<bool> Session::ReadBody() {
                                    asio::redirect_error(asio::use_awaitable, error));
     if (!error) continue;
     if (IsParseError(error)) {
-      co_await RefuseUnread(ParseErrorReply(error, context_.options.body_bytes_max));
+      co_await RefuseUnread(ParseErrorReply(error));
     } else if (timed_out_) {
       co_await RefuseUnread(ErrorReply(408, "the body did not come in time"));
     } else if (error == http::error::partial_message) {  // it may have closed one direction only

@@ -60,11 +60,14 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  // Beast reads on until a head, a chunk's head or a trailer is whole: this ends it.
+  static constexpr size_t kBufferBytesMax = size_t{128} << 10;
 
   // session.cc: the connection.
   boost::asio::awaitable<void> RunRequests();
   boost::asio::awaitable<bool> ReadRequest();  // false: the connection is over
   boost::asio::awaitable<bool> ReadBody();
+  [[nodiscard]] Reply ParseErrorReply(const boost::system::error_code& error) const;
   boost::asio::awaitable<void> RefuseUnread(Reply reply);
   boost::asio::awaitable<void> AnswerRequest();
   [[nodiscard]] std::optional<Reply> CheckRequest(const Target& target);
@@ -109,8 +112,8 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::ip::tcp::socket socket_;
   SessionContext& context_;
   boost::asio::steady_timer deadline_;
-  boost::asio::steady_timer pulse_;   // while an answer is pending
-  boost::beast::flat_buffer buffer_;  // bytes that no request has taken yet
+  boost::asio::steady_timer pulse_;                    // while an answer is pending
+  boost::beast::flat_buffer buffer_{kBufferBytesMax};  // bytes that no request has taken yet
   std::optional<Parser> parser_;
   ByteLease body_lease_;
   std::optional<size_t> key_;  // of the request being answered

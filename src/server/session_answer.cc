@@ -311,6 +311,8 @@ asio::awaitable<void> Session::WriteStreamEnd() {
 }
 
 void Session::StartWatch() {
+  static_assert(kPipelinedBytesMax + kWatchBytes <= kBufferBytesMax);
+  if (buffer_.size() >= kPipelinedBytesMax) return;
   watching_ = true;
   watch_ends_ = false;
   socket_.async_read_some(
@@ -319,7 +321,7 @@ void Session::StartWatch() {
         self->watching_ = false;
         if (!error) {
           self->buffer_.commit(bytes);
-          if (!self->watch_ends_ && self->buffer_.size() < kPipelinedBytesMax) self->StartWatch();
+          if (!self->watch_ends_) self->StartWatch();
         } else if (!self->watch_ends_) {
           self->OnClientGone();
         }
