@@ -81,6 +81,26 @@ TEST_F(AccessTest, HealthIsOpenToAll) {
   EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
 }
 
+TEST_F(AccessTest, ALargeBodyIsNotReadWhereNoneIsTaken) {
+  const std::string announced = "Content-Length: 100000\r\nExpect: 100-continue\r\n\r\n";
+  const std::string chunked = "Transfer-Encoding: chunked\r\n\r\n186a0\r\n";
+  for (const char* head : {"GET /health", "POST /health", "POST /v1/nothing"}) {
+    for (const std::string& body : {announced, chunked}) {
+      Client client = Connect();
+      client.Send(
+          fmt::format("{} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-ann\r\n{}", head, body));
+      EXPECT_THAT(client.Response(),
+                  AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("more than 65536 bytes")))
+          << head << body;
+    }
+  }
+  Client client = Connect();  // a small one costs nothing, and is over before the next request
+  client.Send("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
+  client.Get("/health");
+  EXPECT_THAT(client.Response(), StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(AccessTest, ABodyIsNotWaitedForFromWhoMayNotAsk) {
   Client client = Connect();
   client.Send(

@@ -96,7 +96,8 @@ asio::awaitable<void> Session::RunRequests() {
   while (keep_alive_ && socket_.is_open()) {
     parser_.emplace();
     parser_->header_limit(kHeadBytesMax);
-    parser_->body_limit(context_.options.body_bytes_max);
+    body_bytes_max_ = context_.options.body_bytes_max;
+    parser_->body_limit(body_bytes_max_);
     if (!co_await ReadRequest()) co_return;
     keep_alive_ = parser_->get().keep_alive();
     co_await AnswerRequest();
@@ -119,8 +120,7 @@ Reply Session::ParseErrorReply(const boost::system::error_code& error) const {
                                        kBufferBytesMax));
   }
   if (error == http::error::body_limit) {
-    return ErrorReply(
-        413, fmt::format("the body has more than {} bytes", context_.options.body_bytes_max));
+    return ErrorReply(413, fmt::format("the body has more than {} bytes", body_bytes_max_));
   }
   if (error == http::error::bad_version) return ErrorReply(505, "only HTTP/1.0 and HTTP/1.1");
   return ErrorReply(400, fmt::format("this is no HTTP request: {}", error.message()));
@@ -140,9 +140,8 @@ asio::awaitable<bool> Session::ReadRequest() {
     }
     co_return false;
   }
-  if (!parser_->is_done()) {  // who may not ask is not listened to
-    const Target target = FindTarget(parser_->get().target());
-    if (std::optional<Reply> reply = CheckAccess(target)) {
+  if (!parser_->is_done()) {
+    if (std::optional<Reply> reply = CheckBody(FindTarget(parser_->get().target()))) {
       co_await RefuseUnread(*std::move(reply));
       co_return false;
     }
@@ -254,6 +253,17 @@ std::optional<Reply> Session::CheckAccess(const Target& target) {
     return ErrorReply(error);
   }
   return std::nullopt;
+}
+
+// Before a body is read: who may not ask is not listened to, and nobody for long where no body is
+// taken.
+std::optional<Reply> Session::CheckBody(const Target& target) {
+  if (std::optional<Reply> reply = CheckAccess(target)) return reply;
+  if (TakesBody(target.route)) return std::nullopt;
+  body_bytes_max_ = std::min(body_bytes_max_, kSmallBodyBytes);
+  parser_->body_limit(body_bytes_max_);  // of chunks; what was announced has met the limit before
+  if (parser_->content_length().value_or(0) <= body_bytes_max_) return std::nullopt;
+  return ParseErrorReply(http::error::body_limit);
 }
 
 asio::awaitable<void> Session::AnswerRequest() {

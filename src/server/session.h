@@ -72,6 +72,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<void> AnswerRequest();
   [[nodiscard]] std::optional<Reply> CheckRequest(const Target& target);
   [[nodiscard]] std::optional<Reply> CheckAccess(const Target& target);
+  [[nodiscard]] std::optional<Reply> CheckBody(const Target& target);
   boost::asio::awaitable<void> Write(Reply reply);
   void Arm(std::chrono::milliseconds timeout);
 
@@ -115,6 +116,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::steady_timer pulse_;                    // while an answer is pending
   boost::beast::flat_buffer buffer_{kBufferBytesMax};  // bytes that no request has taken yet
   std::optional<Parser> parser_;
+  size_t body_bytes_max_ = 0;  // of the request being read
   ByteLease body_lease_;
   std::optional<size_t> key_;  // of the request being answered
   bool idle_ = true;           // between two requests
