@@ -2,10 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "api/fields.h"
 #include "api/token_list.h"
 
 namespace weir {
+namespace {
+
+ApiError TooLong(std::string field, std::string message) {
+  ApiError error = InvalidField(std::move(field), std::move(message));
+  error.status = 413;
+  return error;
+}
+
+}  // namespace
 
 ApiResult<Json> Tokenize(std::string_view body, const Tokenizer& tokenizer,
                          const ServedModel& model) {
@@ -21,12 +32,12 @@ ApiResult<Json> Tokenize(std::string_view body, const Tokenizer& tokenizer,
   if (fields.error()) return tl::make_unexpected(*fields.error());
 
   const std::string& text = content ? *content : *prompt;
-  if (text.size() > kTokenizeBytesMax) {
-    ApiError error = InvalidField(content ? "content" : "prompt",
-                                  fmt::format("the text has {} bytes; at most {} are tokenized",
-                                              text.size(), kTokenizeBytesMax));
-    error.status = 413;
-    return tl::make_unexpected(std::move(error));
+  const size_t bytes_max = with_pieces ? kPiecesBytesMax : kTokenizeBytesMax;
+  if (text.size() > bytes_max) {
+    return tl::make_unexpected(
+        TooLong(content ? "content" : "prompt",
+                fmt::format("the text has {} bytes; at most {} are tokenized{}", text.size(),
+                            bytes_max, with_pieces ? " with their pieces" : "")));
   }
   const auto tokens =
       tokenizer.Encode(text, parse_special ? SpecialTokens::kParse : SpecialTokens::kAsText,
@@ -51,6 +62,11 @@ ApiResult<Json> Detokenize(std::string_view body, const Tokenizer& tokenizer,
   const Fields fields(object);
   const Json* list = fields.Find("tokens");
   if (list == nullptr) return tl::make_unexpected(InvalidField("tokens", "tokens is missing"));
+  if (list->is_array() && list->size() > kDetokenizeTokensMax) {
+    return tl::make_unexpected(
+        TooLong("tokens", fmt::format("the list has {} tokens; at most {} are detokenized",
+                                      list->size(), kDetokenizeTokensMax)));
+  }
   const std::vector<TokenId> tokens = WEIR_TRY(ReadTokenList(*list, "tokens", model.vocab_size));
   const std::string text = tokenizer.Decode(tokens, SpecialTokens::kParse);
   return Json{{"content", text}, {"prompt", text}};
