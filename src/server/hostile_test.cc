@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <deque>
+#include <functional>
 #include <thread>
 
 #include "support/server_fixture.h"
@@ -40,6 +42,63 @@ class HostileTest : public test::ServerTest {
     EXPECT_THAT(text, HasSubstr("\n" + line + "\n"));
   }
 };
+
+// 3.6 MB: more than the system's buffers hold for a client that does not read.
+void AskForALargeAnswer(Client& client) {
+  client.Post("/tokenize", R"({"content":")" + std::string(900'000, 'a') + R"("})");
+}
+
+// What a client gets that takes three times `server_timeout` for the greater part of it.
+std::string ReadSlowly(Client& client, std::string_view end, milliseconds server_timeout) {
+  std::string out = client.Read(1);  // the server's time begins
+  const auto hurry_at = std::chrono::steady_clock::now() + 3 * server_timeout;
+  while (!out.ends_with(end)) {
+    const std::string piece = client.Read(64 << 10);
+    if (piece.empty()) break;
+    out += piece;
+    if (std::chrono::steady_clock::now() < hurry_at) std::this_thread::sleep_for(milliseconds(10));
+  }
+  return out;
+}
+
+TEST_F(HostileTest, WhoReadsSlowlyButSteadilyGetsAllOfIt) {
+  options_.body_timeout = milliseconds(150);
+  options_.unread_bytes_max = 64 << 20;
+  Start();
+  const struct {
+    std::function<void(Client&)> ask;
+    std::string_view end;
+  } all[] = {
+      {AskForALargeAnswer, R"("max_model_len":100})"},
+      {[&](Client& client) {
+         client.Post(kCompletions, kStream);
+         engine_.Answer(engine_.WaitForRequest(), std::string(20'000, 'x'));  // 3.5 MB of frames
+       },
+       "data: [DONE]\n\n\r\n0\r\n\r\n"},
+  };
+  for (const auto& each : all) {
+    // On a busy machine a pause may be longer than was meant. Once is proof.
+    std::string answer;
+    for (int attempt = 0; attempt < 10 && !answer.ends_with(each.end); ++attempt) {
+      Client client = Connect();
+      client.LimitUnread(256 << 10);
+      each.ask(client);
+      answer = ReadSlowly(client, each.end, options_.body_timeout);
+    }
+    EXPECT_TRUE(answer.ends_with(each.end)) << answer.size() << " bytes before " << each.end;
+  }
+}
+
+TEST_F(HostileTest, WhoDoesNotReadALargeAnswerIsGivenUp) {
+  options_.body_timeout = milliseconds(150);
+  Start();
+  Client deaf = Connect();
+  deaf.LimitUnread(256 << 10);
+  AskForALargeAnswer(deaf);
+  deaf.Read(1);  // it has begun
+  ExpectMetric("weir_http_connections 1");
+  EXPECT_LT(deaf.ReadAll().size(), 3'000'000U);
+}
 
 TEST_F(HostileTest, ASilentStreamSaysThatItLivesUntilItsFirstToken) {
   options_.liveness_interval = milliseconds(5);

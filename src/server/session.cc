@@ -310,13 +310,16 @@ asio::awaitable<void> Session::Write(Reply reply) {
   }
   http::response_serializer<http::string_body> serializer(response);
   boost::system::error_code error;
-  Arm(context_.options.body_timeout);
   if (request.method() == http::verb::head) {
+    Arm(context_.options.body_timeout);
     co_await http::async_write_header(socket_, serializer,
                                       asio::redirect_error(asio::use_awaitable, error));
   } else {
-    co_await http::async_write(socket_, serializer,
-                               asio::redirect_error(asio::use_awaitable, error));
+    while (!error && !serializer.is_done()) {
+      Arm(context_.options.body_timeout);  // anew for each piece that the client takes
+      co_await http::async_write_some(socket_, serializer,
+                                      asio::redirect_error(asio::use_awaitable, error));
+    }
   }
   if (error) keep_alive_ = false;
 }

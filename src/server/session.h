@@ -102,6 +102,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void TakeToken(Pending& pending, uint32_t choice, const TokenEvent& event);
   boost::asio::awaitable<void> WriteStreamHead();
   boost::asio::awaitable<void> WriteFrames(std::string frames);
+  template <class Buffers>
+  boost::asio::awaitable<void> WriteToStream(Buffers buffers);
   boost::asio::awaitable<void> WriteStreamEnd();
   void StartWatch();
   boost::asio::awaitable<void> StopWatch();

@@ -2,6 +2,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/completion_condition.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -285,29 +286,32 @@ asio::awaitable<void> Session::WriteStreamHead() {
   if (error) OnClientGone();
 }
 
-asio::awaitable<void> Session::WriteFrames(std::string frames) {
+// Asio asks `next_bytes` before each piece of 64 KiB at most: the deadline is each one's own.
+template <class Buffers>
+asio::awaitable<void> Session::WriteToStream(Buffers buffers) {
+  const auto next_bytes = [this](const boost::system::error_code& error, size_t written) {
+    if (!error) Arm(context_.options.body_timeout);
+    return asio::transfer_all()(error, written);
+  };
   boost::system::error_code error;
-  Arm(context_.options.body_timeout);
-  if (parser_->get().version() > 10) {
-    co_await asio::async_write(socket_, http::make_chunk(asio::buffer(frames)),
-                               asio::redirect_error(asio::use_awaitable, error));
-  } else {
-    co_await asio::async_write(socket_, asio::buffer(frames),
-                               asio::redirect_error(asio::use_awaitable, error));
-  }
+  co_await asio::async_write(socket_, buffers, next_bytes,
+                             asio::redirect_error(asio::use_awaitable, error));
   deadline_.cancel();
   slow_ = slow_ || timed_out_;
   if (error) OnClientGone();
 }
 
+asio::awaitable<void> Session::WriteFrames(std::string frames) {
+  if (parser_->get().version() > 10) {
+    co_await WriteToStream(http::make_chunk(asio::buffer(frames)));
+  } else {
+    co_await WriteToStream(asio::buffer(frames));
+  }
+}
+
 asio::awaitable<void> Session::WriteStreamEnd() {
   if (gone_ || parser_->get().version() == 10) co_return;
-  boost::system::error_code error;
-  Arm(context_.options.body_timeout);
-  co_await asio::async_write(socket_, http::make_chunk_last(),
-                             asio::redirect_error(asio::use_awaitable, error));
-  deadline_.cancel();
-  if (error) OnClientGone();
+  co_await WriteToStream(http::make_chunk_last());
 }
 
 void Session::StartWatch() {

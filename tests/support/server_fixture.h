@@ -69,6 +69,17 @@ class Client {
     if (body.size() > length) rest_ = body.substr(length);
     return head + body.substr(0, length);
   }
+  // What has come, at most `most` bytes; waits for some. Empty: no more comes.
+  std::string Read(size_t most) {
+    std::string out(most, '\0');
+    const ssize_t count = recv(socket_.native_handle(), out.data(), out.size(), 0);
+    out.resize(count > 0 ? static_cast<size_t>(count) : 0);
+    return out;
+  }
+  // About so much of an answer waits in the system for a client that does not read.
+  void LimitUnread(int bytes) {
+    socket_.set_option(boost::asio::socket_base::receive_buffer_size(bytes));
+  }
   std::string ReadAll() { return ReadTo("no text has this \x01"); }
   bool HasBytes() {  // without waiting
     char byte = 0;
