@@ -1,5 +1,5 @@
-// Long work beside the I/O thread, so that /health answers while 10 MB are parsed or a template
-// takes its time.
+// Long work beside the I/O thread, so that /health answers while 10 MB are parsed or written, or a
+// template takes its time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -29,7 +29,7 @@ boost::asio::awaitable<decltype(std::declval<Work>()())> OnWorker(boost::asio::t
   co_return *std::move(result);
 }
 
-// The same if `bytes` of input make it long.
+// The same if so many `bytes`, of input or result, make it long.
 template <class Work>
 boost::asio::awaitable<decltype(std::declval<Work>()())> MaybeOnWorker(
     boost::asio::thread_pool& workers, size_t bytes, Work work) {

@@ -5,8 +5,8 @@
 //   (*server)->Stop(std::chrono::seconds(10));        // finishes what runs, then closes
 //
 // Ownership: borrows `parts`, which must outlive it. Threads: starts one I/O thread that owns every
-// connection and two workers that prepare chats and large bodies; Start and Stop are called by one
-// thread, port() by any.
+// connection and two workers for what takes long: chats, large bodies, many log-probabilities;
+// Start and Stop are called by one thread, port() by any.
 #pragma once
 
 #include <chrono>

@@ -218,6 +218,62 @@ TEST_F(ServerTest, ATemplateThatTakesLongKeepsNobodyElseWaiting) {
   EXPECT_TRUE(others_were_first);
 }
 
+// Log-probabilities of so many tokens, each with 20 alternatives: 100,000 numbers.
+constexpr size_t kManyScores = 5000;
+
+SampledToken Scored() {
+  const TokenId token = test::ByteTokenizerId("a");
+  return {token, -1.0F, std::vector<TokenLogprob>(20, {token, -1.0F})};
+}
+
+// As above: made on the I/O thread, the answer would be there first, and once is proof.
+TEST_F(ServerTest, ManyScoresOfAPromptKeepNobodyElseWaiting) {
+  PromptEvent read;
+  read.logprobs.assign(kManyScores, Scored());
+  bool others_were_first = false;
+  for (int attempt = 0; attempt < 20 && !others_were_first; ++attempt) {
+    Client slow = Connect();
+    Client other = Connect();
+    slow.Post(kCompletions, R"({"prompt":"hi","echo":true,"logprobs":20,"stream":true})");
+    const uint64_t request = engine_.WaitForRequest();
+    engine_.Emit(request, read);
+    for (int i = 0; i < 10; ++i) {
+      other.Get("/health");
+      EXPECT_THAT(other.Response(), StartsWith("HTTP/1.1 200"));
+    }
+    others_were_first = !slow.HasBytes();
+    engine_.EmitFinish(request, FinishReason::kLength);
+    EXPECT_TRUE(slow.ReadTo("0\r\n\r\n").ends_with("data: [DONE]\n\n\r\n0\r\n\r\n"));
+  }
+  EXPECT_TRUE(others_were_first);
+}
+
+TEST_F(ServerTest, ManyScoresOfAnAnswerKeepNobodyElseWaiting) {
+  server_.reset();
+  options_.unread_bytes_max = 64 << 20;
+  Start();
+  bool others_were_first = false;
+  for (int attempt = 0; attempt < 20 && !others_were_first; ++attempt) {
+    Client slow = Connect();
+    Client other = Connect();
+    slow.Post("/v1/chat/completions", R"({"messages":[{"role":"user","content":"hi"}],
+                                          "logprobs":true,"top_logprobs":20})");
+    const uint64_t request = engine_.WaitForRequest();
+    engine_.EmitPrompt(request);
+    for (size_t i = 0; i < kManyScores; ++i) {
+      engine_.Emit(request, TokenEvent{.sampled = Scored(), .at = {}});
+    }
+    engine_.EmitFinish(request, FinishReason::kLength);
+    for (int i = 0; i < 10; ++i) {
+      other.Get("/health");
+      EXPECT_THAT(other.Response(), StartsWith("HTTP/1.1 200"));
+    }
+    others_were_first = !slow.HasBytes();
+    EXPECT_THAT(slow.Response(), StartsWith("HTTP/1.1 200"));
+  }
+  EXPECT_TRUE(others_were_first);
+}
+
 TEST_F(ServerTest, AClientThatWaitsForContinueIsTold) {
   Client client = Connect();
   client.Send(

@@ -97,8 +97,9 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<void> Pump(Pending& pending);
   [[nodiscard]] std::optional<ApiError> SubmitAll(Pending& pending);
   void CancelAll(const Pending& pending);
-  void Take(Pending& pending, InboxEvent event);
-  void TakePrompt(Pending& pending, uint32_t choice, const PromptEvent& event);
+  boost::asio::awaitable<void> Take(Pending& pending, InboxEvent event);
+  boost::asio::awaitable<void> TakePrompt(Pending& pending, uint32_t choice,
+                                          const PromptEvent& event);
   void TakeToken(Pending& pending, uint32_t choice, const TokenEvent& event);
   boost::asio::awaitable<void> WriteStreamHead();
   boost::asio::awaitable<void> WriteFrames(std::string frames);

@@ -27,7 +27,10 @@ namespace {
 
 constexpr size_t kPipelinedBytesMax = 64 << 10;  // beyond, the socket is not read beside an answer
 constexpr size_t kWatchBytes = 4 << 10;
+constexpr size_t kScoreBytes = 64;  // of a log-probability as JSON, about
 constexpr std::string_view kWaitingComment = ": waiting\n\n";  // SSE: for no one's eyes
+
+size_t ScoreBytes(const SampledToken& token) { return (1 + token.top.size()) * kScoreBytes; }
 
 double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -49,6 +52,7 @@ struct Session::Pending {
   bool head_written = false;        // of a stream
   TimePoint written_at;             // the last of a stream; at first the arrival
   bool comment_due = false;         // the stream has been silent for long
+  size_t score_bytes = 0;           // of log-probabilities, about, whether asked for or not
 
   [[nodiscard]] bool over() const { return prepared.answer.done() || failure; }
 };
@@ -173,7 +177,8 @@ asio::awaitable<void> Session::WriteAnswer(Pending& pending) {
     co_await Write(ErrorReply(*pending.failure));
   } else if (!pending.prepared.stream) {
     Reply reply;
-    reply.body = pending.prepared.answer.TakeBody();
+    reply.body = co_await MaybeOnWorker(context_.workers, pending.score_bytes,
+                                        [&] { return pending.prepared.answer.TakeBody(); });
     co_await Write(std::move(reply));
   }
 }
@@ -204,7 +209,7 @@ asio::awaitable<void> Session::Pump(Pending& pending) {
     while (!pending.over()) {
       std::optional<InboxEvent> event = pending.inbox->TryPop();
       if (!event) break;
-      Take(pending, *std::move(event));
+      co_await Take(pending, *std::move(event));
     }
     if (pending.prepared.stream) {
       std::string frames = answer.TakeFrames();
@@ -226,11 +231,11 @@ asio::awaitable<void> Session::Pump(Pending& pending) {
   }
 }
 
-void Session::Take(Pending& pending, InboxEvent event) {
+asio::awaitable<void> Session::Take(Pending& pending, InboxEvent event) {
   Answer& answer = pending.prepared.answer;
-  if (answer.done(event.choice)) return;  // sent before the engine saw the cancel
+  if (answer.done(event.choice)) co_return;  // sent before the engine saw the cancel
   if (const auto* prompt = std::get_if<PromptEvent>(&event.event)) {
-    TakePrompt(pending, event.choice, *prompt);
+    co_await TakePrompt(pending, event.choice, *prompt);
   } else if (const auto* token = std::get_if<TokenEvent>(&event.event)) {
     TakeToken(pending, event.choice, *token);
   } else if (const auto* finish = std::get_if<FinishEvent>(&event.event)) {
@@ -244,10 +249,17 @@ void Session::Take(Pending& pending, InboxEvent event) {
   }
 }
 
-void Session::TakePrompt(Pending& pending, uint32_t choice, const PromptEvent& event) {
+asio::awaitable<void> Session::TakePrompt(Pending& pending, uint32_t choice,
+                                          const PromptEvent& event) {
   Answer& answer = pending.prepared.answer;
-  answer.OnPrompt(choice, event);
-  if (!answer.CountsPrompt(choice)) return;
+  size_t score_bytes = 0;
+  for (const SampledToken& token : event.logprobs) score_bytes += ScoreBytes(token);
+  pending.score_bytes += score_bytes;
+  const bool counts = co_await MaybeOnWorker(context_.workers, score_bytes, [&] {
+    answer.OnPrompt(choice, event);
+    return answer.CountsPrompt(choice);
+  });
+  if (!counts) co_return;
   context_.metrics.OnPromptRead(event.sources);
   pending.full_length += event.full_length;
   if (event.veto != ResumeVeto::kNone) pending.veto = event.veto;
@@ -264,6 +276,7 @@ void Session::TakeToken(Pending& pending, uint32_t choice, const TokenEvent& eve
     context_.metrics.OnFirstToken(Seconds(event.at - pending.arrived_at));
   }
   last_token_at = event.at;
+  pending.score_bytes += ScoreBytes(event.sampled);
   answer.OnToken(choice, event.sampled);
   if (answer.done(choice)) context_.engine.Cancel(pending.ids[choice]);
 }
