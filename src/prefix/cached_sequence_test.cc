@@ -30,6 +30,20 @@ void Advance(CachedSequence& sequence, uint32_t count) {
   sequence.Commit(std::move(*chunk));
 }
 
+// 2 * window bytes / full bytes a token: resuming at a tile's end reads W - 1 rows.
+TEST(CheckpointTokens, AreWhereAWindowSavesAsMuchAByteAsFullTiles) {
+  const KvLayout gemma_270m{
+      .full = KvGroup{.layer_count = 3, .kv_heads = 1, .k_dim = 256, .v_dim = 256},
+      .window =
+          KvGroup{.layer_count = 15, .kv_heads = 1, .k_dim = 256, .v_dim = 256, .window = 512}};
+  EXPECT_EQ(CheckpointTokens(gemma_270m), 5120U);  // 4 tiles of 15 layers, a tile of 3
+  const KvLayout mimo_pro{
+      .full = KvGroup{.layer_count = 10, .kv_heads = 8, .k_dim = 192, .v_dim = 128},
+      .window =
+          KvGroup{.layer_count = 60, .kv_heads = 8, .k_dim = 192, .v_dim = 128, .window = 129}};
+  EXPECT_EQ(CheckpointTokens(mimo_pro), 1536U);  // 1 tile of 60 layers, a tile of 10
+}
+
 TEST(CachedSequence, ReplacesItsWindowThoughTheTrieHoldsItAsATail) {
   // Two window tiles are all that W = 127 ever needs; a message start makes a tail at 112. From
   // there to 259 tile 0 leaves, and tiles 1 and 2 enter: rows 133..258.
