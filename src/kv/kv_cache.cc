@@ -33,7 +33,9 @@ Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes, const
   const auto share_bytes = static_cast<uint64_t>(static_cast<double>(total_bytes) *
                                                  std::clamp(wish.window_share, 0.0, 1.0));
   const uint64_t context_bytes = std::min(total_bytes, layout.FullBytes(wish.context_tokens));
-  const uint64_t wished = std::max(share_bytes, wish.sequences * live * window_tile);
+  const uint64_t each = live * window_tile + context_bytes;
+  const uint64_t sequences = std::clamp<uint64_t>(total_bytes / each, 1, wish.sequences);
+  const uint64_t wished = std::max(share_bytes, sequences * live * window_tile);
   const uint64_t kept = std::min(wished, total_bytes - context_bytes) / window_tile;
   const uint64_t tiles = std::min(std::max(live, kept), total_bytes / (full_tile + window_tile));
   return KvBudget{.full_bytes = total_bytes - tiles * window_tile,

@@ -21,15 +21,16 @@ struct KvBudget {
 
 // What the split should make room for.
 struct KvWish {
-  uint32_t sequences = 1;       // live at once, if their windows leave room for a context
+  uint32_t sequences = 1;       // live at once, if there is room for as many contexts
   uint64_t context_tokens = 0;  // that one sequence should be able to hold
   double window_share = 0.5;    // of the bytes, for windows that are kept for returning prompts
 };
 
-// Splits `total_bytes`: the window pool gets what a live sequence needs, and what the others need
-// or up to its share as long as the full pool still holds a context; the full pool the rest, but
-// never fewer tiles than the window pool: a budget too small for whole windows serves short
-// sequences. Fails with the numbers if not even one tile of each group fits.
+// Splits `total_bytes`: the window pool gets what a live sequence needs, and up to its share, or
+// what as many sequences need as have room with a context each, as long as the full pool still
+// holds a context; the full pool gets the rest, but never fewer tiles than the window pool: a
+// budget too small for whole windows serves short sequences. Fails with the numbers if not even one
+// tile of each group fits.
 [[nodiscard]] Result<KvBudget> SplitBudget(const KvLayout& layout, uint64_t total_bytes,
                                            const KvWish& wish);
 

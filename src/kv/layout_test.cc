@@ -69,6 +69,15 @@ TEST(SplitBudget, KeepsWindowsForReturningPromptsUpToTheirShare) {
   EXPECT_EQ(context->window_bytes, 13 * 1'966'080U);
 }
 
+// 3 x (14 full tiles + 5 window tiles) fit: windows for more of 16 would leave no room for
+// contexts.
+TEST(SplitBudget, GivesWindowsToAsManySequencesAsHaveRoomForTheirContexts) {
+  const auto budget =
+      SplitBudget(Gemma270M(), 47'972'352, {.sequences = 16, .context_tokens = 1792});
+  ASSERT_TRUE(budget.has_value());
+  EXPECT_EQ(budget->window_bytes, 15 * 1'966'080U);
+}
+
 TEST(SplitBudget, KeepsNoMoreWindowTilesThanFullTilesWhenMemoryIsShort) {
   const auto budget = SplitBudget(Gemma270M(), 5'000'000, {});  // 2 tiles of each: 4,718,592
   ASSERT_TRUE(budget.has_value());
