@@ -24,14 +24,14 @@ struct Budget {
 
 // What a split should make room for.
 struct SplitWish {
-  uint32_t sequences = 1;       // live at once: their windows come first
+  uint32_t sequences = 1;       // live at once, if there is room for as many contexts
   uint64_t context_tokens = 0;  // that one sequence should be able to hold
   double window_share = 0.5;    // of the bytes, for windows kept for returning prompts
 };
 
-// Splits `total_bytes` between the groups: windows of the live sequences first, more windows up to
-// the share as long as the full pool still holds the context, and the rest to the full pool. Fails
-// if not one tile of each group fits.
+// Splits `total_bytes` between the groups: windows of a sequence first; more, for as many as have
+// room with a context each or up to the share, as long as the full pool still holds the context;
+// the rest to the full pool. Fails if not one tile of each group fits.
 [[nodiscard]] Expected<Budget> SplitBudget(const Layout& layout, uint64_t total_bytes,
                                            const SplitWish& wish = {});
 

@@ -105,6 +105,7 @@ void PrefixTrie::Stamp(NodeId node) {
   State& state = *state_;
   if (!state.nodes[node].is_live()) return;
   state.leaves.Tick();
+  state.ForEachSidecar([](Sidecar& sidecar) { sidecar.Tick(); });
   for (; node != NodeId(); node = state.nodes[node].parent) {
     state.heat.MakeWarmest(node);
     state.NoteUse(node);

@@ -28,8 +28,9 @@ enum class PointState : uint8_t { kFree, kLive, kGhost };
 
 struct Point {
   uint64_t key = 0;
-  uint64_t used_at = 0;
-  uint32_t colder = 0;  // neighbours in its list; 0: the list's end
+  uint64_t used_at = 0;  // time
+  uint64_t order = 0;    // of uses: no two points are equally old
+  uint32_t colder = 0;   // neighbours in its list; 0: the list's end
   uint32_t warmer = 0;
   PointState state = PointState::kFree;
   ResumeClass resume_class = ResumeClass::kPeriodic;
@@ -66,7 +67,8 @@ struct ResumePoints::State {
   std::array<uint32_t, kResumeClassCount> counts{};
   std::unordered_map<uint64_t, uint32_t> slots;  // by key
   ReuseOdds odds{kPriors};
-  uint64_t now = 0;  // grows with each use, so that no two points are equally old
+  uint64_t now = 0;
+  uint64_t uses = 0;
   uint64_t learned_at = 0;
   uint32_t ghosts = 0;
   uint32_t most_live = 0;
@@ -162,6 +164,7 @@ void ResumePoints::State::DropGhost(uint32_t slot) {
 void ResumePoints::State::Restart(uint32_t slot) {
   Point& point = points[slot];
   point.used_at = now;
+  point.order = uses;
   point.phase = 0;
   odds.NoteWait(point.kind(), 0, 1);
 }
@@ -181,8 +184,8 @@ void ResumePoints::State::CountUse(Point& point) {
 
 // Each point is looked at once for every few uses.
 void ResumePoints::State::LearnSometimes() {
-  if (now - learned_at < std::max<uint64_t>(kLearnInterval, (live() + ghosts) / 4)) return;
-  learned_at = now;
+  if (uses - learned_at < std::max<uint64_t>(kLearnInterval, (live() + ghosts) / 4)) return;
+  learned_at = uses;
   for (Point& point : points) {
     if (point.state != PointState::kFree) CountWait(point);
   }
@@ -195,7 +198,7 @@ Rank ResumePoints::State::RankOf(uint32_t slot) const {
   const bool is_young = IsYoung(point);
   return {.worth = std::ldexp(odds.Worth(point.kind(), phase), point.cost),
           .is_young = is_young,
-          .order = is_young ? ~point.used_at : point.used_at};
+          .order = is_young ? ~point.order : point.order};
 }
 
 // The first to leave of those that leave after `slot`, 0 meaning of all.
@@ -230,9 +233,11 @@ ResumePoints::~ResumePoints() = default;
 ResumePoints::ResumePoints(ResumePoints&&) noexcept = default;
 ResumePoints& ResumePoints::operator=(ResumePoints&&) noexcept = default;
 
+void ResumePoints::Tick() { ++state_->now; }
+
 ResumePointId ResumePoints::Add(uint64_t key, ResumeClass resume_class, uint32_t tokens) {
   State& state = *state_;
-  ++state.now;
+  ++state.uses;
   state.LearnSometimes();
   bool was_resumed = false;
   const auto found = state.slots.find(key);
@@ -258,7 +263,7 @@ void ResumePoints::Reclassify(ResumePointId id, ResumeClass resume_class) {
   const uint32_t slot = state.LiveSlot(id);
   Point& point = state.points[slot];
   if (point.resume_class == resume_class) return;
-  ++state.now;
+  ++state.uses;
   state.CountWait(point);
   state.UnlinkLive(slot);
   point.resume_class = resume_class;
@@ -269,7 +274,7 @@ void ResumePoints::Reclassify(ResumePointId id, ResumeClass resume_class) {
 void ResumePoints::Touch(ResumePointId id) {
   State& state = *state_;
   const uint32_t slot = state.LiveSlot(id);
-  ++state.now;
+  ++state.uses;
   state.UnlinkLive(slot);
   state.CountUse(state.points[slot]);
   state.Restart(slot);

@@ -40,6 +40,9 @@ class ResumePoints {
   ResumePoints(ResumePoints&&) noexcept;
   ResumePoints& operator=(ResumePoints&&) noexcept;
 
+  // A new moment: time goes by in requests, because all uses of one come together.
+  void Tick();
+
   // `key` names the place (the node's chain hash and the position in it), also after the point was
   // evicted. `tokens`: what resuming here saves, about.
   ResumePointId Add(uint64_t key, ResumeClass resume_class, uint32_t tokens = 1);

@@ -69,6 +69,7 @@ TEST(ResumePoints, ASupersededPointGoesBeforeOlderNewestOnes) {
 class SmallCache {
  public:
   void Use(uint64_t key, ResumeClass resume_class) {
+    points.Tick();
     if (const auto found = kept_.find(key); found != kept_.end()) {
       ++hits;
       return points.Touch(found->second);
@@ -151,8 +152,9 @@ class Twin {
     size_t wait = 0;  // index in waits_
   };
 
+  void Tick() { ++now_; }
   void Add(uint64_t key, ResumePointId id, ResumeClass resume_class, uint32_t tokens) {
-    ++now_;
+    ++uses_;
     LearnIfDue();
     Point point{.key = key, .id = id, .resume_class = resume_class, .tokens = tokens};
     const auto ghost = std::ranges::find(ghosts_, key, &Point::key);
@@ -166,13 +168,13 @@ class Twin {
     most_live_ = std::max(most_live_, points_.size());
   }
   void Touch(size_t index) {
-    ++now_;
+    ++uses_;
     End(points_[index], true);
     Begin(points_[index]);
   }
   void Reclassify(size_t index, ResumeClass resume_class) {
     if (points_[index].resume_class == resume_class) return;
-    ++now_;
+    ++uses_;
     End(points_[index], false);
     points_[index].resume_class = resume_class;
     Begin(points_[index]);
@@ -213,7 +215,7 @@ class Twin {
       const bool is_young = phase < odds_.PeakOf(KindOf(point));
       const double tokens = std::bit_floor(point.tokens);
       return std::tuple(odds_.Worth(KindOf(point), phase) * tokens, is_young,
-                        is_young ? age : ~age);
+                        is_young ? ~waits_[point.wait].order : waits_[point.wait].order);
     };
     std::ranges::sort(sorted, {}, rank);
     std::vector<ResumePointId> ids;
@@ -225,6 +227,7 @@ class Twin {
   struct Wait {
     uint32_t kind = 0;
     uint64_t begin = 0;
+    uint64_t order = 0;
     std::optional<uint64_t> end;
     bool was_used = false;  // at the end
   };
@@ -234,7 +237,7 @@ class Twin {
   }
   void Begin(Point& point) {
     point.wait = waits_.size();
-    waits_.push_back({.kind = KindOf(point), .begin = now_, .end = std::nullopt});
+    waits_.push_back({.kind = KindOf(point), .begin = now_, .order = uses_, .end = std::nullopt});
   }
   void End(Point& point, bool was_used) {
     waits_[point.wait].end = now_;
@@ -242,8 +245,8 @@ class Twin {
     point.was_resumed |= was_used;
   }
   void LearnIfDue() {
-    if (now_ - learned_at_ < std::max<size_t>(32, (points_.size() + ghosts_.size()) / 4)) return;
-    learned_at_ = now_;
+    if (uses_ - learned_at_ < std::max<size_t>(32, (points_.size() + ghosts_.size()) / 4)) return;
+    learned_at_ = uses_;
     odds_ = ReuseOdds(kPriors);
     for (const Wait& wait : waits_) {
       const uint32_t phase = ReuseOdds::PhaseOf(wait.end.value_or(now_) - wait.begin);
@@ -259,6 +262,7 @@ class Twin {
   std::vector<Wait> waits_;
   ReuseOdds odds_{kPriors};
   uint64_t now_ = 0;
+  uint64_t uses_ = 0;
   uint64_t learned_at_ = 0;
   size_t most_live_ = 0;
 };
@@ -273,6 +277,10 @@ TEST(ResumePoints, KeepTheOrderOfASlowTwin) {
     const size_t index = twin.count() == 0 ? 0 : random() % twin.count();
     const uint64_t what = twin.count() == 0 ? 0 : random() % 10;
     const uint64_t key = random() % 100;
+    if (random() % 3 == 0) {
+      points.Tick();
+      twin.Tick();
+    }
     if (what < 4 && twin.count() < 40 && !twin.Has(key)) {
       const auto tokens = static_cast<uint32_t>(1 + random() % 5000);
       twin.Add(key, points.Add(key, resume_class, tokens), resume_class, tokens);

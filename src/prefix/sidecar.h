@@ -51,6 +51,7 @@ class Sidecar {
   // Nodes that lose it come to `bared`.
   void DropTile(NodeId node, std::vector<NodeId>& bared) { DropTile(tiles_.TileOf(node), bared); }
   void DropTile(TileId tile, std::vector<NodeId>& bared);
+  void Tick() { points_.Tick(); }  // a request begins
   // Points of `from` become points of `to`, a sibling that begins with its tokens. Requires that
   // `to` has a tile if `from` has.
   void MovePoints(NodeId from, NodeId to);

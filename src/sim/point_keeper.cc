@@ -55,6 +55,7 @@ class WeirKeeper : public PointKeeper {
  public:
   explicit WeirKeeper(uint32_t points) : most_(points) {}
 
+  void Begin() override { points_.Tick(); }
   [[nodiscard]] bool Holds(uint32_t node) const override { return at_.contains(node); }
   void Resume(uint32_t node, bool goes_on) override {
     const ResumePointId id = at_.at(node);

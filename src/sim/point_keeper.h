@@ -14,6 +14,7 @@ namespace weir {
 class PointKeeper {
  public:
   virtual ~PointKeeper() = default;
+  virtual void Begin() {}  // a request
   [[nodiscard]] virtual bool Holds(uint32_t node) const = 0;
   // A request resumed at `node`, which holds a point, and goes on from there unless it ends there.
   virtual void Resume(uint32_t node, bool goes_on) = 0;

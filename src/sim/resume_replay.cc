@@ -33,6 +33,7 @@ class ResumeReplay {
 
  private:
   void Step(const TraceRequest& request) {
+    keeper_->Begin();
     const uint32_t known = seen_.Pass(request);
     uint32_t resumed = known;
     bool is_missed = false;
