@@ -260,6 +260,10 @@ TEST(StepLoop, NobodyWaitsForAPrefixThatAFlushForgot) {
   engine.FlushCache([&](uint64_t) { flushed.set_value(); });
   model.may_pass.release();
   flushed.get_future().wait();  // between two steps
+  for (int step = 0; step < 4; ++step) {  // until its next whole tile finds nobody to belong to
+    model.may_pass.release();
+    model.arrived.acquire();
+  }
   ASSERT_TRUE(engine.Submit(Request(2000, 1), second.sink()));
   model.OpenForGood();
   EXPECT_EQ(first.Reason(), FinishReason::kLength);
