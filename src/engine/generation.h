@@ -65,7 +65,7 @@ class Generation {
   }
   // The prompt's own log-probabilities are wanted and not all there yet.
   [[nodiscard]] bool NeedsAllLogits() const { return request_.prompt_logprobs && !is_prompt_read_; }
-  // What it computes becomes cache: until a flush.
+  // What it computes becomes cache; after a flush no more, known from its next whole tile on.
   [[nodiscard]] bool publishes() const { return !sequence_->is_detached(); }
   // Others begin with the first `position` tokens too: they should be able to resume there.
   void ExpectBranch(uint32_t position) { sequence_->ExpectBranch(position); }

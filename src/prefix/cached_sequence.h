@@ -73,7 +73,7 @@ class CachedSequence {
   // not come there yet.
   void ExpectBranch(uint32_t position);
 
-  // The trie was flushed meanwhile: nothing of the sequence becomes cache any more.
+  // The trie was flushed: nothing of the sequence becomes cache. Known from its next tile on.
   [[nodiscard]] bool is_detached() const { return is_detached_; }
 
   // Positions [n, n + count), whose tokens are known. Evicts as needed; kResourceExhausted when

@@ -67,7 +67,7 @@ struct ResumePoints::State {
   std::array<uint32_t, kResumeClassCount> counts{};
   std::unordered_map<uint64_t, uint32_t> slots;  // by key
   ReuseOdds odds{kPriors};
-  uint64_t now = 0;
+  uint64_t now = 0;  // in requests
   uint64_t uses = 0;
   uint64_t learned_at = 0;
   uint32_t ghosts = 0;

@@ -144,7 +144,10 @@ TEST_P(ExactReuse, LogitsAreThoseOfAColdRun) {
       stats.evicted_windows, stats.evicted_owed);
   if (counts.events < 200) return;
   // What is to be exact must have happened.
-  EXPECT_GT(counts.resumed, 0U);
+  // With the least memory one request in fifty resumes: that wants a longer run.
+  if (options.is_generous || counts.events >= 2'000) {
+    EXPECT_GT(counts.resumed, 0U);
+  }
   if (!options.is_generous) {
     EXPECT_GT(counts.vetoed, 0U);
     EXPECT_GT(stats.evicted_nodes + stats.evicted_windows + stats.evicted_owed, 0U);
