@@ -259,7 +259,7 @@ TEST(StepLoop, NobodyWaitsForAPrefixThatAFlushForgot) {
   std::promise<void> flushed;
   engine.FlushCache([&](uint64_t) { flushed.set_value(); });
   model.may_pass.release();
-  flushed.get_future().wait();  // between two steps
+  flushed.get_future().wait();            // between two steps
   for (int step = 0; step < 4; ++step) {  // until its next whole tile finds nobody to belong to
     model.may_pass.release();
     model.arrived.acquire();
