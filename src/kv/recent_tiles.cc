@@ -58,6 +58,14 @@ void RecentTiles::Plan(uint32_t begin, uint32_t end, const RetainPlan& retain) {
       entering - std::min(entering, LeavingSlots()) + static_cast<uint32_t>(kept_scratch_.size());
 }
 
+std::vector<TileRef> RecentTiles::ShareLeaving() const {
+  std::vector<TileRef> leaving;
+  for (uint32_t i = 0; i < is_kept_.size(); ++i) {
+    if (is_kept_[i] == 0) leaving.push_back(tiles_[i].Share());
+  }
+  return leaving;
+}
+
 Result<void> RecentTiles::CheckRoom() const {
   if (needed_ > pool_.free_count()) {
     const uint64_t bytes = needed_ * pool_.group().tile_bytes();

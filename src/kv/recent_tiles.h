@@ -45,6 +45,8 @@ class RecentTiles {
   void Plan(uint32_t begin, uint32_t end, const RetainPlan& retain);
   [[nodiscard]] uint32_t planned_need() const { return planned_need_; }
   [[nodiscard]] Result<void> CheckRoom() const;
+  // One more reference to each tile that leaves with that chunk and is not kept for others.
+  [[nodiscard]] std::vector<TileRef> ShareLeaving() const;
 
   void Open();
   [[nodiscard]] TileRange visible() const;  // tiles that a query of the chunk may see

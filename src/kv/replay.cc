@@ -1,6 +1,7 @@
 #include "kv/replay.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace weir {
 namespace {
@@ -43,6 +44,17 @@ ReplaySpan PlanReplay(std::span<const KvLayer> layers, const KvLayout& layout, u
   }
   span.begin = Begin(layers, layout, position, span.window_whole_from);
   return span;
+}
+
+// Where tiles begin and end in the span depends on the position's place in its tile.
+uint32_t ReplayableFrom(std::span<const KvLayer> layers, const KvLayout& layout) {
+  constexpr uint32_t kFar = uint32_t{1} << 31;
+  if (layers.empty()) return std::numeric_limits<uint32_t>::max();
+  uint32_t most = 0;
+  for (uint32_t position = kFar; position < kFar + kTileTokens; ++position) {
+    most = std::max(most, position - PlanReplay(layers, layout, position).begin);
+  }
+  return most;
 }
 
 }  // namespace weir

@@ -31,4 +31,8 @@ namespace weir {
 [[nodiscard]] ReplaySpan PlanReplay(std::span<const KvLayer> layers, const KvLayout& layout,
                                     uint32_t position);
 
+// Positions from which a replay takes less than a cold run would: it never computes more tokens
+// than this. The largest number for a model without layers, which cannot replay.
+[[nodiscard]] uint32_t ReplayableFrom(std::span<const KvLayer> layers, const KvLayout& layout);
+
 }  // namespace weir

@@ -42,6 +42,13 @@ TEST(ReplayBegin, GoesBackToTheStartOfATileForEachFullLayerCodedPerTile) {
   EXPECT_EQ(ReplayBegin(layers, Layout(10, &residual), 1000), 512U);
 }
 
+TEST(ReplayableFrom, IsTheLongestReplay) {
+  // With 15 windows of 511 rows the topmost begins at a tile's start, at most 127 earlier.
+  EXPECT_EQ(ReplayableFrom(Layers(18, 6), Layout(512)), 7665U + 127U);
+  EXPECT_EQ(ReplayableFrom({}, Layout(512)), UINT32_MAX);
+  EXPECT_EQ(ReplayableFrom(std::vector<KvLayer>{kFull}, Layout(512)), 0U);
+}
+
 TEST(PlanReplay, ComputesTheFirstWindowTileFromItsStart) {
   const std::vector<KvLayer> layers = {kWindow, kFull, kWindow, kFull};
   const ReplaySpan span = PlanReplay(layers, Layout(200), 1000);

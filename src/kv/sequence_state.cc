@@ -57,12 +57,13 @@ SequenceState::SequenceState(KvCache& cache) : cache_(cache) {
 
 SequenceState::~SequenceState() { WEIR_CHECK(!open_); }
 
-// The tile that `position` parts is copied, because its rows from there on will be others.
-TileNeed SequenceState::AdoptNeed(uint32_t position) const {
-  const uint32_t one = position % kTileTokens != 0 ? 1 : 0;
-  return {.full = cache_.full_pool() != nullptr ? one : 0,
-          .window = window_ ? one : 0,
-          .owed = owed_ ? one : 0};
+// The tile that the position parts is copied if others have it, because its rows from there on will
+// be different ones.
+TileNeed SequenceState::AdoptNeed(const PrefixTiles& prefix) {
+  if (prefix.position % kTileTokens == 0) return {};
+  const auto copies = [](const TileRef& tile) { return tile && !tile.is_exclusive() ? 1U : 0U; };
+  const NodeTiles& last = prefix.tiles.back();
+  return {.full = copies(last.full), .window = copies(last.window), .owed = copies(last.owed)};
 }
 
 Result<void> SequenceState::Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay) {
@@ -72,12 +73,12 @@ Result<void> SequenceState::Adopt(PrefixTiles&& prefix, const std::optional<Repl
   if (position % kTileTokens != 0) {
     NodeTiles& last = prefix.tiles.back();
     const auto own = [](TilePool* pool, TileRef& tile) {
-      if (pool == nullptr || !tile) return true;
+      if (pool == nullptr || !tile || tile.is_exclusive()) return true;
       tile = Copy(*pool, tile);
       return static_cast<bool>(tile);
     };
     const bool copies_full = !cache_.owed_pool();  // codes of a tile in part are never read
-    if (!copies_full) last.full = cache_.full_pool()->Allocate();
+    if (!copies_full && !last.full.is_exclusive()) last.full = cache_.full_pool()->Allocate();
     if (!(copies_full ? own(cache_.full_pool(), last.full) : static_cast<bool>(last.full)) ||
         (!replay &&
          (!own(cache_.window_pool(), last.window) || !own(cache_.owed_pool(), last.owed)))) {
@@ -254,6 +255,17 @@ NodeTiles SequenceState::TilesAt(uint32_t tile) const {
   if (window_) tiles.window = window_->Share(tile);
   if (owed_) tiles.owed = owed_->Share(tile);
   return tiles;
+}
+
+std::vector<NodeTiles> SequenceState::LeavingTiles() const {
+  std::vector<NodeTiles> leaving;
+  const auto add = [&](const std::optional<RecentTiles>& recent, TileRef NodeTiles::*member) {
+    if (!recent) return;
+    for (TileRef& tile : recent->ShareLeaving()) leaving.emplace_back().*member = std::move(tile);
+  };
+  add(window_, &NodeTiles::window);
+  add(owed_, &NodeTiles::owed);
+  return leaving;
 }
 
 void SequenceState::ReleaseKept() {

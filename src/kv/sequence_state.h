@@ -31,7 +31,7 @@ class SequenceState {
 
   [[nodiscard]] TileId FullTile(uint32_t index) const { return full_[index].id(); }
 
-  [[nodiscard]] TileNeed AdoptNeed(uint32_t position) const;
+  [[nodiscard]] static TileNeed AdoptNeed(const PrefixTiles& prefix);
   Result<void> Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay);
   [[nodiscard]] TileNeed NeedFor(uint32_t tokens, const RetainPlan& retain);
   Result<void> Begin(uint32_t tokens, const RetainPlan& retain);
@@ -44,6 +44,7 @@ class SequenceState {
   void Abandon();
 
   [[nodiscard]] NodeTiles TilesAt(uint32_t tile) const;
+  [[nodiscard]] std::vector<NodeTiles> LeavingTiles() const;
   void ReleaseKept();
   [[nodiscard]] bool HasRecentTile(uint32_t tile) const;
   void Repoint(uint32_t tile, const NodeTiles& tiles);

@@ -43,7 +43,9 @@ uint32_t SequenceView::owed_tile_count() const { return state_->owed_tile_count(
 
 TileId SequenceView::FullTile(uint32_t index) const { return state_->FullTile(index); }
 
-TileNeed SequenceView::AdoptNeed(uint32_t position) const { return state_->AdoptNeed(position); }
+TileNeed SequenceView::AdoptNeed(const PrefixTiles& prefix) {
+  return SequenceState::AdoptNeed(prefix);
+}
 
 Result<void> SequenceView::Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay) {
   return state_->Adopt(std::move(prefix), replay);
@@ -64,6 +66,8 @@ void SequenceView::Commit(KvChunk&& chunk) {
 }
 
 NodeTiles SequenceView::TilesAt(uint32_t tile) const { return state_->TilesAt(tile); }
+
+std::vector<NodeTiles> SequenceView::LeavingTiles() const { return state_->LeavingTiles(); }
 
 void SequenceView::ReleaseKept() { state_->ReleaseKept(); }
 

@@ -64,11 +64,15 @@ Expected<PrefixCache> PrefixCache::Create(const Pools& pools, PrefixOptions opti
     return Error{ErrorCode::kInvalidArgument,
                  "layers: not those of the layout, each once; leave them out for no replay"};
   }
-  auto state = std::make_shared<State>(
-      pools.state_, PrefixTrieOptions{.secret = std::move(options.secret),
-                                      .fingerprint = std::move(options.fingerprint)});
-  for (const Layer layer : options.layers) state->rules.layers.push_back(ToInternal(layer));
-  state->rules.allow_replay = !options.layers.empty();
+  ReuseRules rules;
+  rules.allow_replay = !options.layers.empty();
+  for (const Layer layer : options.layers) rules.layers.push_back(ToInternal(layer));
+  PrefixTrieOptions trie_options{
+      .secret = std::move(options.secret),
+      .fingerprint = std::move(options.fingerprint),
+      .replayable_from = ReplayableFrom(rules.layers, pools.state_->cache.layout())};
+  auto state = std::make_shared<State>(pools.state_, trie_options);
+  state->rules = std::move(rules);
   state->rules.checkpoint_tokens =
       options.checkpoint_tokens.value_or(CheckpointTokens(state->pools->cache.layout()));
   return PrefixCache(std::move(state));

@@ -1,6 +1,8 @@
 #include "prefix/cached_sequence.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -8,6 +10,7 @@
 namespace weir {
 namespace {
 
+constexpr double kAny = std::numeric_limits<double>::infinity();
 constexpr std::ptrdiff_t kMostBranches = 16;  // that others announce: each keeps a window
 
 // A prompt of one token matches nothing: the last token of a prompt is always computed.
@@ -42,6 +45,7 @@ SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
       WEIR_CHECK(started);  // nothing is copied
     }
   }
+  if (reuse == Reuse::kAll) trie_.NoteMiss(match_, prompt, start.position);
   start_position_ = start.position;
   PlanResumePoints(message_starts, start);
   return start;
@@ -49,6 +53,7 @@ SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
 
 // The replay that makes the whole full length usable, if it begins behind what is usable anyway.
 std::optional<ReplaySpan> CachedSequence::ReplayWorthwhile() const {
+  if (!rules_.allow_replay || match_.full_length == match_.safe_length) return std::nullopt;
   const ReplaySpan span = PlanReplay(rules_.layers, cache_.layout(), match_.full_length);
   if (span.begin <= match_.safe_length) return std::nullopt;
   return span;
@@ -63,12 +68,7 @@ bool CachedSequence::TryStart(std::span<const TokenId> prompt, SequenceStart& st
            .full_length = match_.full_length,
            .safe_length = match_.safe_length,
            .veto = match_.veto};
-  std::optional<ReplaySpan> replay;
-  if (match_.full_length > match_.safe_length) {
-    const uint32_t last = (match_.full_length - 1) / kTileTokens;
-    trie_.NoteVeto(match_.nodes[last], match_.full_length - last * kTileTokens);
-    if (rules_.allow_replay) replay = ReplayWorthwhile();
-  }
+  const std::optional<ReplaySpan> replay = ReplayWorthwhile();
   if (replay) {
     start.position = match_.full_length;
     start.replay_begin = replay->begin;
@@ -78,21 +78,29 @@ bool CachedSequence::TryStart(std::span<const TokenId> prompt, SequenceStart& st
   published_tiles_ =
       (replay ? std::min(start.position, replay->window_whole_from) : start.position) / kTileTokens;
   cursor_ = trie_.Pin(published_tiles_ > 0 ? match_.nodes[published_tiles_ - 1] : root_.node());
-  if (start.position == 0) {
-    trie_.Stamp(root_.node());
-    return true;
-  }
+  if (start.position > 0) return Adopt(start.position, replay);
+  trie_.Stamp(root_.node());
+  return true;
+}
 
-  const uint32_t last = (start.position - 1) / kTileTokens;
-  const Place place{match_.nodes[last], start.position - last * kTileTokens};
-  const PrefixPin source = trie_.Pin(place.node);
+bool CachedSequence::Adopt(uint32_t position, const std::optional<ReplaySpan>& replay) {
+  const uint32_t last = (position - 1) / kTileTokens;
+  const Place place{match_.nodes[last], position - last * kTileTokens};
+  PrefixPin source = trie_.Pin(place.node);
   trie_.Stamp(place.node);
   if (!replay) trie_.StampResume(place.node, place.count);
-  PrefixTiles tiles = trie_.Share(match_, start.position);
-  trie_.MakeRoom(view_->AdoptNeed(start.position));
-  if (!view_->Adopt(std::move(tiles), replay)) return false;
   trie_.Supersede(place.node, place.count);  // the conversation goes on from here
-  return true;
+  PrefixTiles tiles = trie_.Share(match_, position);
+  const double worth = trie_.WorthOf(ResumeClass::kSuperseded, position);
+  if (!trie_.MakeRoomFor(worth, SequenceView::AdoptNeed(tiles))) {
+    // Rather than a point worth more, the tail goes that the conversation goes on from: then its
+    // tiles are written on, and no copy is needed.
+    const bool is_end = place.count == trie_.TokensOf(place.node).size();
+    source = PrefixPin();
+    if (is_end && !replay) trie_.GiveUpTail(place.node);
+    trie_.MakeRoom(SequenceView::AdoptNeed(tiles));
+  }
+  return static_cast<bool>(view_->Adopt(std::move(tiles), replay));
 }
 
 void CachedSequence::PlanResumePoints(std::span<const uint32_t> message_starts,
@@ -106,7 +114,7 @@ void CachedSequence::PlanResumePoints(std::span<const uint32_t> message_starts,
     }
   };
   // Two prompts part where the cached one ends for this one: the next to part here will resume.
-  if (start.full_length + 1 < prompt_count_ && start.full_length > 0) {
+  if (match_.parts && start.full_length + 1 < prompt_count_) {
     plan(start.full_length, ResumeClass::kBranch);
   }
   for (const uint32_t position : message_starts) plan(position, ResumeClass::kPeriodic);
@@ -133,26 +141,51 @@ void CachedSequence::ExpectBranch(uint32_t position) {
   planned_.insert(at, {position, ResumeClass::kBranch});
 }
 
-RetainPlan CachedSequence::RetainPlanTo(uint32_t end) {
+// The planned points up to `end` that are worth at least `worth`; that of the least of them.
+// Without any: all that there is.
+double CachedSequence::PlanRetained(uint32_t end, double worth) {
+  double least = kAny;
   retain_.clear();
   for (const PlannedPoint& point : planned_) {
-    if (point.position <= end) retain_.push_back(point.position);
+    if (point.position > end) break;
+    const double its = trie_.WorthOf(point.resume_class, end);
+    if (its < worth) continue;
+    retain_.push_back(point.position);
+    least = std::min(least, its);
   }
-  return {.resume_positions = retain_, .keep_interior = !is_detached_};
+  return least;
 }
 
 Result<KvChunk> CachedSequence::BeginChunk(uint32_t count) {
   WEIR_CHECK(token_count() + count <= tokens_.size());
-  const RetainPlan retain = RetainPlanTo(token_count() + count);
-  if (!trie_.MakeRoom(view_->NeedFor(count, retain))) {
-    const TileNeed least = view_->NeedFor(count, {});
-    if (!trie_.MakeRoom({.window = least.window, .owed = least.owed})) {
-      // The trie shares the sequence's own window, so that no slot of it may be written over.
-      ReleaseOwnWindows();
+  const uint32_t end = token_count() + count;
+  double worth = PlanRetained(end, 0);
+  if (trie_.MakeRoom({.full = view_->NeedFor(count, {}).full})) {
+    while (!MakeRoomWorth(worth, count) && !retain_.empty()) {
+      worth = PlanRetained(end, std::nextafter(worth, kAny));
     }
-    trie_.MakeRoom(view_->NeedFor(count, {}));
   }
-  return view_->BeginChunk(count, retain);
+  return view_->BeginChunk(count, Retained());
+}
+
+// Makes room for the chunk's recent tiles and the points in retain_, and gives up no point that is
+// worth `worth`.
+bool CachedSequence::MakeRoomWorth(double worth, uint32_t count) {
+  const auto make = [&](double most) {
+    const TileNeed need = view_->NeedFor(count, Retained());
+    return trie_.MakeRoomFor(most, {.window = need.window, .owed = need.owed});
+  };
+  if (make(0)) return true;
+  // The chunk takes over the slots of tiles that leave, if the trie does not share them.
+  for (const NodeTiles& tiles : view_->LeavingTiles()) trie_.DropUnlessWorth(tiles);
+  if (make(worth)) return true;
+  if (!retain_.empty()) return false;
+  ReleaseOwnWindows();
+  return make(worth);
+}
+
+RetainPlan CachedSequence::Retained() const {
+  return {.resume_positions = retain_, .keep_interior = !is_detached_};
 }
 
 void CachedSequence::ReleaseOwnWindows() {

@@ -92,8 +92,11 @@ class CachedSequence {
 
   [[nodiscard]] std::optional<ReplaySpan> ReplayWorthwhile() const;
   [[nodiscard]] bool TryStart(std::span<const TokenId> prompt, SequenceStart& start);
+  [[nodiscard]] bool Adopt(uint32_t position, const std::optional<ReplaySpan>& replay);
   void PlanResumePoints(std::span<const uint32_t> message_starts, const SequenceStart& start);
-  [[nodiscard]] RetainPlan RetainPlanTo(uint32_t end);
+  double PlanRetained(uint32_t end, double worth);
+  [[nodiscard]] RetainPlan Retained() const;
+  bool MakeRoomWorth(double worth, uint32_t count);
   void PublishWholeTiles();
   void PublishResumePoints();
   // The node that holds position - 1, a tail if need be; none when it cannot be published.
@@ -118,7 +121,7 @@ class CachedSequence {
   bool is_detached_ = false;      // the trie was flushed: nothing more is published
   uint32_t start_position_ = 0;
   std::vector<PlannedPoint> planned_;  // ascending, those not yet kept
-  std::vector<uint32_t> retain_;       // buffer of RetainPlanTo
+  std::vector<uint32_t> retain_;       // buffer of PlanRetained
   PrefixMatch match_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "support/prefix_kv.h"
@@ -12,6 +14,8 @@ namespace {
 using test::PrefixKv;
 
 const ReuseRules kRules{.layers = {{KvGroupKind::kFull, 0}, {KvGroupKind::kWindow, 0}}};
+
+const ReuseRules kWithoutReplay{.layers = kRules.layers, .allow_replay = false};
 
 std::vector<TokenId> Tokens(uint32_t count) {
   std::vector<TokenId> tokens;
@@ -89,6 +93,92 @@ TEST(CachedSequence, LeavesOneNewestPointATurnAndOthersForAnotherAnswer) {
     EXPECT_EQ(points(ResumeClass::kNewest), answer == 7000 ? 1U : 2U);  // one for each answer
     EXPECT_EQ(points(ResumeClass::kSuperseded), 2U);
   }
+}
+
+// Prompt and answer of one token; returns where it began.
+uint32_t Serve(PrefixTrie& trie, PrefixKv& kv, const std::vector<TokenId>& prompt,
+               std::span<const uint32_t> message_starts = {}) {
+  CachedSequence sequence(trie, kv.cache(), kWithoutReplay, "");
+  const uint32_t begin = sequence.Start(prompt, message_starts).position;
+  while (sequence.token_count() < prompt.size()) {
+    const auto left = static_cast<uint32_t>(prompt.size()) - sequence.token_count();
+    Advance(sequence, std::min(left, 256U));
+  }
+  sequence.Finish();
+  return begin;
+}
+
+TEST(CachedSequence, GivesUpItsOwnMessageStartsBeforeAnothersNewestPoint) {
+  // W = 257: three window tiles a position, four where it is inside a tile. Six are enough for a
+  // conversation that waits and one that runs, if that keeps nothing of the way it came.
+  PrefixKv kv({.window_tiles = 6, .window = 257, .max_chunk_tokens = 256});
+  PrefixTrie trie(kv.cache(), {});
+  const std::vector<TokenId> waiting = Tokens(384);
+  Serve(trie, kv, waiting);
+  const std::vector<TokenId> running(1280, TokenId(7));
+  const std::vector<uint32_t> message_starts = {100, 200, 300, 500, 600, 700, 900, 1000, 1100};
+  Serve(trie, kv, running, message_starts);
+  std::vector<TokenId> next_turn = waiting;
+  next_turn.emplace_back(9);
+  next_turn.emplace_back(9);
+  EXPECT_EQ(Serve(trie, kv, next_turn), 384U);
+}
+
+TEST(CachedSequence, WritesOnInItsOwnTailRatherThanLosesAnothersNewestPoint) {
+  // Two conversations fill the window pool to the last tile.
+  PrefixKv kv({.window_tiles = 4, .window = 129, .max_chunk_tokens = 256});
+  PrefixTrie trie(kv.cache(), {});
+  std::vector<TokenId> a(200, TokenId(7));
+  const std::vector<TokenId> b(200, TokenId(8));
+  Serve(trie, kv, a);
+  Serve(trie, kv, b);
+  ASSERT_EQ(kv.cache().window_pool()->free_count(), 0U);
+  a.insert(a.end(), 10, TokenId(9));
+  EXPECT_EQ(Serve(trie, kv, a), 200U);
+  std::vector<TokenId> next_turn = b;
+  next_turn.insert(next_turn.end(), 10, TokenId(9));
+  EXPECT_EQ(Serve(trie, kv, next_turn), 200U);
+  a.insert(a.end(), 10, TokenId(9));
+  EXPECT_EQ(Serve(trie, kv, a), 210U);
+}
+
+TEST(CachedSequence, LearnsThatAConversationCameBackThoughNothingWasLeftOfIt) {
+  // One conversation fits. Two take turns and find nothing; a third passes by, once each time.
+  PrefixKv kv({.full_tiles = 4, .window_tiles = 3, .window = 129, .max_chunk_tokens = 256});
+  PrefixTrie trie(kv.cache(), {});
+  const double before = trie.WorthOf(ResumeClass::kNewest, 200);
+  for (int32_t round = 0; round < 40; ++round) {
+    Serve(trie, kv, std::vector<TokenId>(300, TokenId(1000 + round)));
+    Serve(trie, kv, std::vector<TokenId>(300, TokenId(2000 + round)));
+  }
+  const double never = trie.WorthOf(ResumeClass::kNewest, 200);
+  EXPECT_LT(never, before / 2);
+  for (int32_t round = 0; round < 40; ++round) {
+    for (const int32_t first : {1, 2}) {
+      std::vector<TokenId> prompt(300, TokenId(first));
+      prompt.insert(prompt.end(), static_cast<size_t>(round), TokenId(5));
+      Serve(trie, kv, prompt);
+    }
+  }
+  EXPECT_GT(trie.WorthOf(ResumeClass::kNewest, 200), 2 * never);
+}
+
+TEST(CachedSequence, ExpectsNoBranchWhereAConversationOnlyGoesOn) {
+  PrefixKv kv({.window_tiles = 40, .window = 129, .max_chunk_tokens = 256});
+  PrefixTrie trie(kv.cache(), {});
+  const auto branches = [&] {
+    return trie.stats().resume_points_by_class[static_cast<size_t>(ResumeClass::kBranch)];
+  };
+  std::vector<TokenId> prompt(300, TokenId(7));
+  Serve(trie, kv, prompt);
+  ASSERT_TRUE(trie.MakeRoom({.window = 40}));
+  prompt.insert(prompt.end(), 50, TokenId(8));
+  EXPECT_EQ(Serve(trie, kv, prompt), 0U);
+  EXPECT_EQ(branches(), 0U);
+  ASSERT_TRUE(trie.MakeRoom({.window = 40}));
+  prompt[310] = TokenId(9);
+  EXPECT_EQ(Serve(trie, kv, prompt), 0U);
+  EXPECT_EQ(branches(), 1U);  // at 310
 }
 
 }  // namespace

@@ -74,6 +74,17 @@ void LeafOrder::Use(NodeId node, uint64_t key) {
   if (is_leaf) AddLeaf(node);
 }
 
+void LeafOrder::UseTail(NodeId tail, NodeId parent) {
+  const uint8_t kind = HeatOf(parent).kind;
+  Heat& heat = HeatOf(tail);
+  const bool is_leaf = IsLeaf(tail);
+  if (is_leaf) RemoveLeaf(tail);
+  heat.kind = kind;
+  heat.is_known = true;
+  heat.used_at = now_;
+  if (is_leaf) AddLeaf(tail);
+}
+
 void LeafOrder::Refresh(NodeId node) {
   Heat& heat = HeatOf(node);
   WEIR_CHECK(heat.is_known);
@@ -93,6 +104,7 @@ void LeafOrder::Forget(NodeId node, uint64_t key) {
 void LeafOrder::ForgetAll() {
   heat_.clear();
   for (Leaves& leaves : leaves_) leaves.clear();
+  first_.clear();
   new_leaves_.clear();
   leaf_count_ = 0;
 }
@@ -110,8 +122,17 @@ void LeafOrder::RemoveLeaf(NodeId node) {
   Heat& heat = HeatOf(node);
   WEIR_CHECK(IsLeaf(node));
   if (heat.place == Place::kSorted) leaves_[heat.kind].erase({heat.used_at, node});
+  if (heat.place == Place::kFirst) first_.erase({heat.used_at, node});
   heat.place = Place::kNone;
   --leaf_count_;
+}
+
+void LeafOrder::PutFirst(NodeId leaf) {
+  RemoveLeaf(leaf);
+  Heat& heat = HeatOf(leaf);
+  first_.emplace(heat.used_at, leaf);
+  heat.place = Place::kFirst;
+  ++leaf_count_;
 }
 
 // Most of a new prompt's nodes were leaves only until the next one came.
@@ -174,6 +195,7 @@ LeafOrder::Rank LeafOrder::RankOf(NodeId leaf) const {
 // As the worth of a kind has one peak, each set rises from both ends: the coldest is at one of
 // them.
 NodeId LeafOrder::Coldest() {
+  if (!first_.empty()) return first_.begin()->second;
   SortNewLeaves();
   NodeId coldest;
   Rank rank{};

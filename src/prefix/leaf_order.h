@@ -39,6 +39,8 @@ class LeafOrder {
   // `key`, a good hash, names what the node holds, also after it went. A node that was not used
   // before is new, or was forgotten.
   void Use(NodeId node, uint64_t key);
+  // The same of a tail, which is wanted when the tile before it is: `parent` was used now.
+  void UseTail(NodeId tail, NodeId parent);
   // As if it had been used now, but nobody came back for it.
   void Refresh(NodeId node);
   void Forget(NodeId node, uint64_t key);  // it went; it must not be a leaf any more
@@ -46,6 +48,8 @@ class LeafOrder {
   // Requires the node to have been used.
   void AddLeaf(NodeId node);
   void RemoveLeaf(NodeId node);
+  // Nothing is lost with this leaf: until its next use it goes before those that may be wanted.
+  void PutFirst(NodeId leaf);
 
   // All nodes at once; what was learned stays.
   void ForgetAll();
@@ -59,7 +63,7 @@ class LeafOrder {
 
  private:
   static constexpr uint32_t kKindCount = 7;
-  enum class Place : uint8_t { kNone, kNew, kSorted };  // of a leaf
+  enum class Place : uint8_t { kNone, kNew, kSorted, kFirst };  // of a leaf
   struct Heat {
     uint64_t used_at = 0;
     uint8_t kind = 0;
@@ -113,6 +117,7 @@ class LeafOrder {
 
   std::vector<Heat> heat_;  // by node
   std::array<Leaves, kKindCount> leaves_;
+  Leaves first_;                    // before all of these
   std::vector<NodeId> new_leaves_;  // and nodes that were some
   size_t leaf_count_ = 0;
   uint64_t sample_share_;  // one tile in so many is watched; a power of two

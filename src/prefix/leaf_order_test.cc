@@ -70,6 +70,44 @@ TEST(LeafOrder, LearnsThatUsersTakeTurns) {
   EXPECT_EQ(order.Coldest(), NodeId(8));
 }
 
+TEST(LeafOrder, PutsALeafFirstUntilItsNextUse) {
+  LeafOrder order(10);
+  for (uint32_t node = 1; node <= 3; ++node) {
+    order.Tick();
+    order.Use(NodeId(node), node * 8);
+    order.AddLeaf(NodeId(node));
+  }
+  order.PutFirst(NodeId(3));
+  order.PutFirst(NodeId(2));
+  EXPECT_EQ(order.leaf_count(), 3U);
+  EXPECT_EQ(order.Coldest(), NodeId(2));  // of these by last use
+  order.RemoveLeaf(NodeId(2));
+  EXPECT_EQ(order.Coldest(), NodeId(3));
+  order.Tick();
+  order.Use(NodeId(3), 3 * 8);
+  EXPECT_EQ(order.Coldest(), NodeId(1));
+}
+
+TEST(LeafOrder, TakesATailForWhatTheTileBeforeItIs) {
+  LeafOrder order(10);
+  // Tile 1 is used again and again, each time with a new tail; tiles like 2 never are.
+  order.Use(NodeId(1), 8);
+  for (uint32_t turn = 0; turn < 100; ++turn) {
+    order.Tick();
+    order.Use(NodeId(2), 1000 + turn * 8);
+    order.Forget(NodeId(2), 1000 + turn * 8);
+    order.Use(NodeId(1), 8);
+    order.UseTail(NodeId(3), NodeId(1));
+    order.Forget(NodeId(3), 0);
+  }
+  order.UseTail(NodeId(3), NodeId(1));
+  order.AddLeaf(NodeId(3));
+  order.Tick();
+  order.Use(NodeId(2), 8000);
+  order.AddLeaf(NodeId(2));
+  EXPECT_EQ(order.Coldest(), NodeId(2));
+}
+
 // A table of all nodes, searched and sorted whole; the odds counted anew from all waits so far.
 class Twin {
  public:

@@ -30,17 +30,18 @@ size_t ExpectedNodes(const KvCache& cache) {
 PrefixTrie::State::State(KvCache& kv_cache, const PrefixTrieOptions& options)
     : cache(kv_cache),
       needs(NeedsOf(cache.layout())),
+      replayable_from(options.replayable_from),
       hasher(options.secret, options.fingerprint, options.hash_mask),
       index(ExpectedNodes(cache)),
       leaves(ExpectedNodes(cache)),
       full(cache.full_pool()) {
   if (cache.window_pool() != nullptr) {
-    window.emplace(*cache.window_pool(), nodes, [reach = needs.window](uint32_t position) {
+    window.emplace(*cache.window_pool(), nodes, hasher, [reach = needs.window](uint32_t position) {
       return LiveWindowTiles(reach, position);
     });
   }
   if (cache.owed_pool() != nullptr) {
-    owed.emplace(*cache.owed_pool(), nodes, [residual = needs.residual](uint32_t position) {
+    owed.emplace(*cache.owed_pool(), nodes, hasher, [residual = needs.residual](uint32_t position) {
       return LiveOwedTiles(residual, position);
     });
   }
@@ -98,7 +99,17 @@ void PrefixTrie::Unpin(NodeId node) {
     return;
   } else {
     state.RemoveWorthless(node);
+    state.Reorder(node);
   }
+}
+
+// A tail's tile before it comes first: what is known of that is known of the tail.
+void PrefixTrie::State::NoteUse(NodeId id) {
+  const Node& node = nodes[id];
+  if (node.is_root()) return;
+  if (!node.is_tail() || nodes[node.parent].is_root()) return leaves.Use(id, node.hash.low);
+  leaves.Use(node.parent, nodes[node.parent].hash.low);
+  leaves.UseTail(id, node.parent);
 }
 
 void PrefixTrie::Stamp(NodeId node) {
@@ -138,7 +149,7 @@ void PrefixTrie::DropSidecars(NodeId node) {
   State& state = *state_;
   state.bared.clear();
   state.ForEachSidecar([&](Sidecar& sidecar) { sidecar.DropTile(node, state.bared); });
-  for (const NodeId bared : state.bared) state.RemoveWorthless(bared);
+  state.OnBared();
 }
 
 void PrefixTrie::DropTiles(const NodeTiles& tiles) {
@@ -146,17 +157,26 @@ void PrefixTrie::DropTiles(const NodeTiles& tiles) {
   state.bared.clear();
   if (state.window) state.window->DropTile(tiles.window.id(), state.bared);
   if (state.owed) state.owed->DropTile(tiles.owed.id(), state.bared);
-  for (const NodeId bared : state.bared) state.RemoveWorthless(bared);
+  state.OnBared();
+}
+
+void PrefixTrie::GiveUpTail(NodeId tail) {
+  State& state = *state_;
+  const Node& node = state.nodes[tail];
+  if (node.is_live() && node.is_tail() && !state.IsHeld(tail)) state.Remove(tail);
+}
+
+void PrefixTrie::DropUnlessWorth(const NodeTiles& tiles) {
+  State& state = *state_;
+  state.bared.clear();
+  if (state.window) state.window->DropUnlessWorth(tiles.window.id(), state.bared);
+  if (state.owed) state.owed->DropUnlessWorth(tiles.owed.id(), state.bared);
+  state.OnBared();
 }
 
 void PrefixTrie::StampResume(NodeId node, uint32_t count) {
   if (!state_->nodes[node].is_live()) return;
   state_->ForEachSidecar([&](Sidecar& sidecar) { sidecar.Touch(node, count); });
-}
-
-void PrefixTrie::NoteVeto(NodeId node, uint32_t count) {
-  if (!state_->nodes[node].is_live()) return;
-  state_->ForEachSidecar([&](Sidecar& sidecar) { sidecar.NoteMiss(node, count); });
 }
 
 std::vector<NodeId> PrefixTrie::Nodes() const {

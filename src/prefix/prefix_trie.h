@@ -32,8 +32,10 @@ namespace weir {
 
 struct PrefixTrieOptions {
   // Hides which tokens a hash stands for; a secret of the installation. Random when left empty.
-  std::vector<std::byte> secret;      // empty, or at least 136 bytes
-  std::string fingerprint;            // of the model and everything that can change a bit of its KV
+  std::vector<std::byte> secret;  // empty, or at least 136 bytes
+  std::string fingerprint;        // of the model and everything that can change a bit of its KV
+  // ReplayableFrom() of the model: up to there full tiles without their windows serve nobody.
+  uint32_t replayable_from = ~uint32_t{0};
   uint64_t hash_mask = ~uint64_t{0};  // tests force collisions: bits that hashes keep
 };
 
@@ -47,6 +49,8 @@ struct PrefixMatch {
   uint32_t full_length = 0;
   uint32_t safe_length = 0;
   ResumeVeto veto = ResumeVeto::kNone;  // why safe_length < full_length
+  // What is kept goes on from there in another way; else it ends there.
+  bool parts = false;
 };
 
 class PrefixTrie;
@@ -130,18 +134,28 @@ class PrefixTrie {
   void Stamp(NodeId node);
   void Restamp(NodeId node);
   void StampResume(NodeId node, uint32_t count);
-  // A request would have resumed there, but window or owed tiles were gone.
-  void NoteVeto(NodeId node, uint32_t count);
+  // A request with this prompt resumes at `position` because nothing further on is left. Resume
+  // points there that were evicted would have served it: the order learns that.
+  void NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt, uint32_t position);
 
   // Evicts until every pool has `need` tiles free, each pool by its own shortfall: full tiles leaf
   // first in LeafOrder's order, window tiles first those of no resume point and then by
   // ResumePoints' order. Nodes whose full tile a running sequence uses stay like pinned ones: they
   // would free nothing. False if something is still missing; what could be freed is free then too.
   bool MakeRoom(const TileNeed& need);
+  // The same, but gives up no resume point that is worth `worth` or more, with full tiles neither.
+  bool MakeRoomFor(double worth, const TileNeed& need);
+  // What a resume point that is to be is worth beside those that are kept.
+  [[nodiscard]] double WorthOf(ResumeClass resume_class, uint32_t position) const;
   // Gives up the window and owed tile of a node, and the resume points that need them.
   void DropSidecars(NodeId node);
   // The same of whatever nodes have the window or the owed tile of `tiles`.
   void DropTiles(const NodeTiles& tiles);
+  // The same, unless a resume point that needs the tile is worth as much as the one that MakeRoom
+  // would give up next.
+  void DropUnlessWorth(const NodeTiles& tiles);
+  // Removes a tail if nobody holds it; who has its tiles may write on in them.
+  void GiveUpTail(NodeId tail);
   // Forgets everything: nothing that was inserted so far can be matched again. Returns the number
   // of nodes. Tiles that pins hold are freed with these.
   uint64_t Flush();

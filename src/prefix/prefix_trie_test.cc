@@ -330,7 +330,6 @@ TEST_F(Trie, WhatWasPinnedWhenFlushedIsFreedWithThePinAndCanNeitherBeMatchedNorC
   trie_->Stamp(nodes[1]);
   trie_->StampResume(nodes[1], 128);
   trie_->Supersede(nodes[1], 128);
-  trie_->NoteVeto(nodes[1], 128);
   EXPECT_FALSE(MakeRoom({.full = 40}));
   pin = PrefixPin();
   tiles = NodeTiles();

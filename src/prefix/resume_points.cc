@@ -43,6 +43,10 @@ struct Point {
   }
 };
 
+uint8_t CostOf(uint32_t tokens) {
+  return static_cast<uint8_t>(std::bit_width(std::max(tokens, 1U)) - 1);
+}
+
 struct List {
   uint32_t coldest = 0;
   uint32_t warmest = 0;
@@ -251,7 +255,7 @@ ResumePointId ResumePoints::Add(uint64_t key, ResumeClass resume_class, uint32_t
   point.state = PointState::kLive;
   point.resume_class = resume_class;
   point.was_resumed = was_resumed;
-  point.cost = static_cast<uint8_t>(std::bit_width(std::max(tokens, 1U)) - 1);
+  point.cost = CostOf(tokens);
   state.Restart(slot);
   state.LinkLive(slot);
   state.most_live = std::max(state.most_live, state.live());
@@ -305,6 +309,15 @@ ResumePointId ResumePoints::Coldest() const { return state_->After(0); }
 
 ResumePointId ResumePoints::NextColdest(ResumePointId id) const {
   return state_->After(state_->LiveSlot(id));
+}
+
+double ResumePoints::WorthOf(ResumePointId id) const {
+  return state_->RankOf(state_->LiveSlot(id)).worth;
+}
+
+double ResumePoints::WorthOfNew(ResumeClass resume_class, uint32_t tokens) const {
+  const Point point{.resume_class = resume_class};
+  return std::ldexp(state_->odds.Worth(point.kind(), 0), CostOf(tokens));
 }
 
 void ResumePoints::Evict(ResumePointId id) {

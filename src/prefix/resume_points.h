@@ -58,6 +58,9 @@ class ResumePoints {
   // the one after it, for a caller that must skip points in use.
   [[nodiscard]] ResumePointId Coldest() const;
   [[nodiscard]] ResumePointId NextColdest(ResumePointId id) const;
+  // What keeping it is worth, and what it would be for a new point: tokens a request.
+  [[nodiscard]] double WorthOf(ResumePointId id) const;
+  [[nodiscard]] double WorthOfNew(ResumeClass resume_class, uint32_t tokens) const;
   // Removes the point and remembers its key.
   void Evict(ResumePointId id);
 

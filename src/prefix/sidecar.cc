@@ -9,8 +9,10 @@ bool Sidecar::IsComplete(NodeId node, uint32_t count) const {
   return VisitNeeded(node, count, [&](NodeId id) { return tiles_.Has(id); });
 }
 
+// The same for a tail and for what continues it.
 uint64_t Sidecar::KeyOf(NodeId node, uint32_t count) const {
-  return nodes_[node].hash.low + count * 0x9E3779B97F4A7C15;  // an odd number near 2^64 / 1.618
+  if (count == nodes_[node].token_count) return nodes_[node].hash.low;
+  return hasher_.Child(nodes_[nodes_[node].parent].hash, nodes_.TokensOf(node).first(count)).low;
 }
 
 ResumePointId Sidecar::FindPoint(NodeId node, uint32_t count) const {
@@ -55,8 +57,22 @@ void Sidecar::Touch(NodeId node, uint32_t count) {
   });
 }
 
-void Sidecar::NoteMiss(NodeId node, uint32_t count) {
-  if (!IsComplete(node, count)) points_.NoteMiss(KeyOf(node, count));
+void Sidecar::FindGhosts(const ChainHash& before, std::span<const TokenId> tokens, uint32_t passed,
+                         std::vector<GhostPlaces::Place>& ghosts) const {
+  const auto found = static_cast<std::ptrdiff_t>(ghosts.size());
+  for (const GhostPlaces::Place& place : ghosts_.Near(before.low)) {
+    const bool is_on_the_way = place.tile == before.low && place.count > passed &&
+                               place.count <= tokens.size() &&
+                               place.key == hasher_.Child(before, tokens.first(place.count)).low;
+    if (is_on_the_way) ghosts.push_back(place);
+  }
+  std::ranges::sort(ghosts.begin() + found, ghosts.end(), {}, &GhostPlaces::Place::count);
+}
+
+void Sidecar::NoteMiss(std::span<const GhostPlaces::Place> ghosts) {
+  while (!ghosts.empty() && !points_.NoteMiss(ghosts.back().key)) {
+    ghosts = ghosts.first(ghosts.size() - 1);
+  }
 }
 
 // Its tiles become interior from the first to the deepest, which is then the first to go: when only
@@ -76,20 +92,40 @@ void Sidecar::Detach(ResumePointId id) {
 }
 
 void Sidecar::Forget(NodeId node) {
-  while (FirstOf(node) != ResumePointId()) RemovePoint(FirstOf(node));
+  while (FirstOf(node) != ResumePointId()) EvictPoint(FirstOf(node));
   tiles_.Drop(node);
 }
 
 void Sidecar::DropTile(TileId tile, std::vector<NodeId>& bared) {
   if (!tiles_.Keeps(tile)) return;
-  std::vector<ResumePointId> needing;
-  for (const auto& [id, place] : places_) {
-    const bool needs = !VisitNeeded(place.node, place.count,
-                                    [&](NodeId needed) { return tiles_.TileOf(needed) != tile; });
-    if (needs) needing.push_back(id);
-  }
-  for (const ResumePointId id : needing) RemovePoint(id);
+  for (const ResumePointId id : PointsThatNeed(tile)) EvictPoint(id);
   tiles_.Evict(tile, bared);
+}
+
+// They lie in its nodes, or below these within the window.
+std::vector<ResumePointId> Sidecar::PointsThatNeed(TileId tile) const {
+  std::vector<ResumePointId> points;
+  std::vector<NodeId> nodes = tiles_.HoldersOf(tile);
+  const uint32_t index = nodes_[nodes.front()].start / kTileTokens;
+  while (!nodes.empty()) {
+    const NodeId node = nodes.back();
+    nodes.pop_back();
+    if (!needed_(nodes_[node].start + 1).Contains(index)) continue;
+    for (ResumePointId id = FirstOf(node); id != ResumePointId(); id = places_.at(id).next) {
+      if (needed_(nodes_[node].start + places_.at(id).count).Contains(index)) points.push_back(id);
+    }
+    nodes.insert(nodes.end(), nodes_[node].children.begin(), nodes_[node].children.end());
+  }
+  return points;
+}
+
+void Sidecar::DropUnlessWorth(TileId tile, std::vector<NodeId>& bared) {
+  if (!tiles_.Keeps(tile)) return;
+  const ResumePointId next = ColdestThatFrees();
+  const bool is_worth = std::ranges::any_of(PointsThatNeed(tile), [&](ResumePointId id) {
+    return next != ResumePointId() && points_.WorthOf(id) >= points_.WorthOf(next);
+  });
+  if (!is_worth) DropTile(tile, bared);
 }
 
 void Sidecar::MovePoints(NodeId from, NodeId to) {
@@ -104,19 +140,40 @@ bool Sidecar::FreesTiles(ResumePointId id) const {
   return !VisitNeeded(place.node, place.count, [&](NodeId node) { return tiles_.IsInUse(node); });
 }
 
-bool Sidecar::EvictPoint() {
-  ResumePointId id = points_.Coldest();
-  while (id != ResumePointId() && !FreesTiles(id)) id = points_.NextColdest(id);
-  if (id == ResumePointId()) return false;
+void Sidecar::EvictPoint(ResumePointId id) {
+  const Place& place = places_.at(id);
+  ghosts_.Add({.tile = nodes_[nodes_[place.node].parent].hash.low,
+               .key = KeyOf(place.node, place.count),
+               .count = place.count});
   Detach(id);
   points_.Evict(id);
+}
+
+double Sidecar::WorthAt(NodeId node) const {
+  double worth = -1;
+  for (ResumePointId id = FirstOf(node); id != ResumePointId(); id = places_.at(id).next) {
+    worth = std::max(worth, points_.WorthOf(id));
+  }
+  return worth;
+}
+
+ResumePointId Sidecar::ColdestThatFrees() const {
+  ResumePointId id = points_.Coldest();
+  while (id != ResumePointId() && !FreesTiles(id)) id = points_.NextColdest(id);
+  return id;
+}
+
+bool Sidecar::EvictColdest(double worth) {
+  const ResumePointId id = ColdestThatFrees();
+  if (id == ResumePointId() || points_.WorthOf(id) >= worth) return false;
+  EvictPoint(id);
   return true;
 }
 
-bool Sidecar::EvictTile(std::vector<NodeId>& bared) {
+bool Sidecar::EvictTile(double worth, std::vector<NodeId>& bared) {
   TileId tile = tiles_.ColdestInterior();
   while (tile == TileId()) {
-    if (!EvictPoint()) return false;
+    if (!EvictColdest(worth)) return false;
     tile = tiles_.ColdestInterior();
   }
   tiles_.Evict(tile, bared);

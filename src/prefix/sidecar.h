@@ -15,6 +15,8 @@
 
 #include "base/check.h"
 #include "kv/window_plan.h"
+#include "prefix/chain_hash.h"
+#include "prefix/ghost_places.h"
 #include "prefix/node_table.h"
 #include "prefix/resume_points.h"
 #include "prefix/sidecar_tiles.h"
@@ -26,8 +28,12 @@ class Sidecar {
   // Tiles that decoding from a position needs: none, or some up to the one of position - 1.
   using NeededTiles = std::function<TileRange(uint32_t position)>;
 
-  Sidecar(TilePool& pool, const NodeTable& nodes, NeededTiles needed)
-      : tiles_(pool), nodes_(nodes), needed_(std::move(needed)) {}
+  Sidecar(TilePool& pool, const NodeTable& nodes, const ChainHasher& hasher, NeededTiles needed)
+      : tiles_(pool),
+        nodes_(nodes),
+        hasher_(hasher),
+        needed_(std::move(needed)),
+        ghosts_(pool.tile_count()) {}
 
   [[nodiscard]] const SidecarTiles& tiles() const { return tiles_; }
   [[nodiscard]] bool Has(NodeId node) const { return tiles_.Has(node); }
@@ -44,9 +50,14 @@ class Sidecar {
   void AddPoint(NodeId node, uint32_t count, ResumeClass resume_class);
   // Newest points on the path up to there become superseded ones.
   void Supersede(NodeId node, uint32_t count);
-  // Somebody resumed there, or would have.
+  // Somebody resumed there.
   void Touch(NodeId node, uint32_t count);
-  void NoteMiss(NodeId node, uint32_t count);
+  // Somebody goes on with `tokens` after the whole tiles of hash `before`: appends the evicted
+  // points on the way that lie more than `passed` tokens on, the first one first.
+  void FindGhosts(const ChainHash& before, std::span<const TokenId> tokens, uint32_t passed,
+                  std::vector<GhostPlaces::Place>& ghosts) const;
+  // The last of `ghosts` that is still known would have been resumed.
+  void NoteMiss(std::span<const GhostPlaces::Place> ghosts);
   // The node's tile goes, from other nodes that have it too, and so do the points that need it.
   // Nodes that lose it come to `bared`.
   void DropTile(NodeId node, std::vector<NodeId>& bared) { DropTile(tiles_.TileOf(node), bared); }
@@ -56,8 +67,15 @@ class Sidecar {
   // `to` has a tile if `from` has.
   void MovePoints(NodeId from, NodeId to);
 
-  // Frees one tile, or none if all are in use: then false. Nodes that lose it come to `bared`.
-  bool EvictTile(std::vector<NodeId>& bared);
+  // That of the node's points which is worth most; -1 without one.
+  [[nodiscard]] double WorthAt(NodeId node) const;
+
+  // Frees one tile, or none if all are in use or needed by points worth at least `worth`: then
+  // false. Nodes that lose it come to `bared`.
+  bool EvictTile(double worth, std::vector<NodeId>& bared);
+  // The tile goes, as with DropTile, unless a point needs it that is worth as much as the point
+  // that would be evicted next.
+  void DropUnlessWorth(TileId tile, std::vector<NodeId>& bared);
 
   [[nodiscard]] const ResumePoints& points() const { return points_; }
   // Every count and list recomputed.
@@ -91,13 +109,18 @@ class Sidecar {
     Detach(id);
     points_.Remove(id);
   }
-  bool EvictPoint();
+  void EvictPoint(ResumePointId id);
+  [[nodiscard]] std::vector<ResumePointId> PointsThatNeed(TileId tile) const;
+  [[nodiscard]] ResumePointId ColdestThatFrees() const;
+  bool EvictColdest(double worth);
   [[nodiscard]] bool FreesTiles(ResumePointId id) const;
 
   SidecarTiles tiles_;
   const NodeTable& nodes_;
+  const ChainHasher& hasher_;
   NeededTiles needed_;
   ResumePoints points_;
+  GhostPlaces ghosts_;
   std::unordered_map<ResumePointId, Place> places_;
   std::vector<ResumePointId> first_of_node_;  // by node
 };

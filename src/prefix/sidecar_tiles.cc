@@ -8,6 +8,15 @@ TileRef SidecarTiles::Share(NodeId node) const {
   return kept_[TileOf(node).value()].tile.Share();  // slot 0 is empty
 }
 
+std::vector<NodeId> SidecarTiles::HoldersOf(TileId tile) const {
+  std::vector<NodeId> holders;
+  for (NodeId node = kept_[tile.value()].first_holder; node != NodeId();
+       node = slots_[node.value()].next_holder) {
+    holders.push_back(node);
+  }
+  return holders;
+}
+
 bool SidecarTiles::IsInUse(NodeId node) const {
   return Has(node) && pool_.reference_count(TileOf(node)) > 1;
 }

@@ -29,6 +29,7 @@ class SidecarTiles {
   [[nodiscard]] TileId TileOf(NodeId node) const {
     return node.value() < slots_.size() ? slots_[node.value()].tile : TileId();
   }
+  [[nodiscard]] std::vector<NodeId> HoldersOf(TileId tile) const;
   // One more reference to the node's tile; empty without one.
   [[nodiscard]] TileRef Share(NodeId node) const;
   // Whether somebody besides the trie refers to the node's tile: freeing it here frees nothing.

@@ -1,22 +1,37 @@
 // Taking tiles out: by a pool's shortfall, or all of them.
+#include <limits>
+
 #include "base/check.h"
 #include "prefix/sorted_children.h"
 #include "prefix/trie_state.h"
 
 namespace weir {
+namespace {
 
-bool PrefixTrie::MakeRoom(const TileNeed& need) {
+constexpr double kAny = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+bool PrefixTrie::MakeRoom(const TileNeed& need) { return MakeRoomFor(kAny, need); }
+
+bool PrefixTrie::MakeRoomFor(double worth, const TileNeed& need) {
   State& state = *state_;
   const uint64_t before = state.node_count();
-  bool made = state.MakeFullRoom(need.full);
+  bool made = state.MakeFullRoom(need.full, worth);
   if (state.window) {
-    made &= state.MakeSidecarRoom(*state.window, need.window, state.counters.evicted_windows);
+    made &=
+        state.MakeSidecarRoom(*state.window, need.window, worth, state.counters.evicted_windows);
   }
   if (state.owed) {
-    made &= state.MakeSidecarRoom(*state.owed, need.owed, state.counters.evicted_owed);
+    made &= state.MakeSidecarRoom(*state.owed, need.owed, worth, state.counters.evicted_owed);
   }
   state.counters.evicted_nodes += before - state.node_count();
   return made;
+}
+
+double PrefixTrie::WorthOf(ResumeClass resume_class, uint32_t position) const {
+  const Sidecar* sidecar = state_->PointKeeper();
+  return sidecar != nullptr ? sidecar->points().WorthOfNew(resume_class, position) : 0;
 }
 
 // A node that somebody uses would free nothing.
@@ -26,13 +41,13 @@ bool PrefixTrie::State::IsEvictable(NodeId id) const {
 }
 
 // Leaves that must stay are out of the order meanwhile, so that each is met once.
-bool PrefixTrie::State::MakeFullRoom(uint32_t need) {
+bool PrefixTrie::State::MakeFullRoom(uint32_t need, double worth) {
   if (!HasFullGroup()) return true;
   std::vector<NodeId>& staying = held_leaves;
   staying.clear();
   while (full.pool()->free_count() < need) {
     const NodeId leaf = leaves.Coldest();
-    if (leaf == NodeId()) break;
+    if (leaf == NodeId() || IsWorth(leaf, worth)) break;
     if (IsEvictable(leaf)) {
       Remove(leaf);
     } else {
@@ -40,18 +55,52 @@ bool PrefixTrie::State::MakeFullRoom(uint32_t need) {
       staying.push_back(leaf);
     }
   }
-  for (const NodeId leaf : staying) leaves.AddLeaf(leaf);
+  for (const NodeId leaf : staying) AddLeaf(leaf);
   return full.pool()->free_count() >= need;
 }
 
-bool PrefixTrie::State::MakeSidecarRoom(Sidecar& sidecar, uint32_t need, uint64_t& evicted) {
+bool PrefixTrie::State::IsWorth(NodeId leaf, double worth) {
+  bool is_worth = false;
+  ForEachSidecar([&](const Sidecar& sidecar) { is_worth |= sidecar.WorthAt(leaf) >= worth; });
+  return is_worth;
+}
+
+bool PrefixTrie::State::MakeSidecarRoom(Sidecar& sidecar, uint32_t need, double worth,
+                                        uint64_t& evicted) {
   while (sidecar.tiles().pool().free_count() < need) {
     bared.clear();
-    if (!sidecar.EvictTile(bared)) return false;
+    if (!sidecar.EvictTile(worth, bared)) return false;
     ++evicted;
-    for (const NodeId node : bared) RemoveWorthless(node);
+    OnBared();
   }
   return true;
+}
+
+void PrefixTrie::State::OnBared() {
+  for (const NodeId node : bared) {
+    RemoveWorthless(node);
+    Reorder(node);
+  }
+}
+
+// Whether its rows could be used at all: up to where windows can be made again by a replay, they
+// need the windows.
+bool PrefixTrie::State::IsBarren(NodeId id) const {
+  const Node& node = nodes[id];
+  if (node.start + node.token_count >= replayable_from) return false;
+  return (window && !window->IsComplete(id, node.token_count)) ||
+         (owed && !owed->IsComplete(id, node.token_count));
+}
+
+void PrefixTrie::State::AddLeaf(NodeId id) {
+  leaves.AddLeaf(id);
+  if (IsBarren(id)) leaves.PutFirst(id);
+}
+
+void PrefixTrie::State::Reorder(NodeId id) {
+  if (!leaves.IsLeaf(id)) return;
+  leaves.RemoveLeaf(id);
+  AddLeaf(id);
 }
 
 bool PrefixTrie::State::IsHeld(NodeId id) const {
@@ -82,7 +131,7 @@ NodeId PrefixTrie::State::RemoveLeaf(NodeId id) {
     RemoveFromParent(nodes, id);
     leaves.RemoveLeaf(id);
     leaves.Forget(id, node.hash.low);
-    if (nodes[parent].children.empty() && !nodes[parent].is_root()) leaves.AddLeaf(parent);
+    if (nodes[parent].children.empty() && !nodes[parent].is_root()) AddLeaf(parent);
     if (node.is_tail()) --tails;
   }
   nodes.Free(id);

@@ -98,6 +98,75 @@ TEST_F(TrieEviction, LosesNoMoreThanIsAskedForHoweverLittleRoomThereIs) {
   }
 }
 
+TEST_F(TrieEviction, LeavesWhereNobodyCouldResumeGoFirst) {
+  Make({.full_tiles = 6, .window_tiles = 6, .window = 129});
+  Insert("a128 b128");
+  const std::vector<NodeId> warmer = Insert("x128 y128 z128", {2});
+  trie_->DropSidecars(warmer[1]);
+  (void)trie_->Pin(warmer[2]);
+  EXPECT_TRUE(MakeRoom({.full = 3}));  // z, which has no window, then y
+  EXPECT_EQ(FullLength("x128 y128"), 128U);
+  EXPECT_EQ(FullLength("a128 b128 c"), 256U);
+  EXPECT_TRUE(MakeRoom({.full = 4}));  // x can be resumed, and was used after b
+  EXPECT_EQ(FullLength("x128 y"), 128U);
+  EXPECT_EQ(FullLength("a128 b128 c"), 128U);
+}
+
+TEST_F(TrieEviction, ALeafWhoseWindowComesBackIsNoLongerTheFirstToGo) {
+  Make({.full_tiles = 4, .window_tiles = 4, .window = 129});
+  Insert("a128");
+  const NodeId bare = Insert("x128", {0})[0];
+  ASSERT_FALSE(trie_->HasWindow(bare));
+  (void)trie_->Pin(bare);
+  Insert("x128");
+  ASSERT_TRUE(trie_->HasWindow(bare));
+  EXPECT_TRUE(MakeRoom({.full = 3}));
+  EXPECT_EQ(FullLength("x128 y"), 128U);
+  EXPECT_EQ(FullLength("a128 b"), 0U);
+}
+
+TEST_F(TrieEviction, LeavesThatAReplayCanResumeKeepTheirPlace) {
+  Make({.full_tiles = 6, .window_tiles = 6, .window = 129}, ~uint64_t{0}, 256);
+  Insert("a128 b128");
+  (void)trie_->Pin(Insert("x128 y128 z128", {1, 2})[2]);
+  EXPECT_TRUE(MakeRoom({.full = 2}));  // b: z ends at 384
+  EXPECT_EQ(FullLength("x128 y128 z128 x"), 384U);
+  EXPECT_EQ(FullLength("a128 b128"), 128U);
+}
+
+TEST_F(TrieEviction, ForTheSakeOfAPointNothingWorthAsMuchGoes) {
+  Make({.full_tiles = 4, .window_tiles = 4, .window = 129});
+  const NodeId node = Insert("a128 b128")[1];
+  ASSERT_TRUE(trie_->AddResumePoint(node, 128, ResumeClass::kNewest));
+  const double periodic = trie_->WorthOf(ResumeClass::kPeriodic, 256);
+  const double newest = trie_->WorthOf(ResumeClass::kNewest, 256);
+  EXPECT_LT(periodic, newest);
+  EXPECT_TRUE(trie_->MakeRoomFor(0, {.window = 3}));  // a is interior
+  EXPECT_FALSE(trie_->MakeRoomFor(periodic, {.window = 4}));
+  EXPECT_FALSE(trie_->MakeRoomFor(periodic, {.full = 3}));  // b's point would go with it
+  EXPECT_TRUE(trie_->HasWindow(node));
+  EXPECT_TRUE(trie_->MakeRoomFor(2 * newest, {.window = 4}));
+  EXPECT_TRUE(trie_->MakeRoomFor(0, {.full = 3}));
+}
+
+TEST_F(TrieEviction, ATileIsGivenUpUnlessItsPointIsWorthTheNextToGo) {
+  Make({.window_tiles = 3, .window = 129});
+  const std::vector<NodeId> nodes = Insert("a128 b128 c128");
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[0], 128, ResumeClass::kPeriodic));
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[2], 128, ResumeClass::kNewest));
+  const auto drop = [&](const char* text, uint32_t position) {
+    trie_->DropUnlessWorth(trie_->Share(Match(text), position).tiles.back());
+    trie_->CheckInvariants();
+  };
+  drop("a128 b128 c128 x", 384);  // a would go before it
+  EXPECT_TRUE(trie_->HasWindow(nodes[2]));
+  drop("a128 b128 x", 256);  // no point needs it
+  EXPECT_FALSE(trie_->HasWindow(nodes[1]));
+  drop("a128 x", 128);  // in use, as all are that might be evicted: c is the next to go
+  EXPECT_FALSE(trie_->HasWindow(nodes[0]));
+  EXPECT_EQ(trie_->stats().resume_points, 1U);
+}
+
 // --- Windows ------------------------------------------------------------------------------------
 
 TEST_F(TrieEviction, WindowTilesThatNoResumePointNeedsGoFirst) {

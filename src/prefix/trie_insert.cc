@@ -39,7 +39,10 @@ NodeId PrefixTrie::Insert(NodeId parent, std::span<const TokenId> tokens, NodeTi
   uint64_t filled = 0;
   if (state.window) filled += state.GiveSidecar(*state.window, node, tiles.window);
   if (state.owed) filled += state.GiveSidecar(*state.owed, node, tiles.owed);
-  if (!is_new && filled > 0) ++state.counters.tombstones_healed;
+  if (!is_new && filled > 0) {
+    ++state.counters.tombstones_healed;
+    state.Reorder(node);
+  }
   if (is_new || filled > 0) state.RetireBeginnings(node);
   return node;
 }

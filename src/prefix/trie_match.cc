@@ -65,13 +65,39 @@ void PrefixTrie::State::MatchInside(std::span<const TokenId> rest, PrefixMatch& 
 }
 
 void PrefixTrie::State::MeasureMatch(uint32_t most, PrefixMatch& match) const {
-  const uint32_t matched =
-      match.nodes.empty() ? 0 : nodes[match.nodes.back()].start + match.last_count;
+  uint32_t matched = 0;
+  match.parts = false;
+  if (!match.nodes.empty()) {
+    const Node& last = nodes[match.nodes.back()];
+    matched = last.start + match.last_count;
+    match.parts = match.last_count < last.token_count || !last.children.empty();
+  }
   match.full_length = std::min(matched, most);
   path.clear();
   for (const NodeId node : match.nodes) path.push_back(TileFlags(node));
   match.safe_length = ResumePosition(path, match.full_length, needs);
   match.veto = VetoAt(path, match.full_length, needs);
+}
+
+void PrefixTrie::NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt,
+                          uint32_t position) {
+  State& state = *state_;
+  const uint32_t first = position / kTileTokens;  // tile
+  const ChainHash before = state.nodes[first == 0 ? match.root : match.nodes[first - 1]].hash;
+  state.ForEachSidecar([&](Sidecar& sidecar) {
+    state.ghosts.clear();
+    ChainHash hash = before;
+    std::span<const TokenId> rest = prompt.first(prompt.size() - 1).subspan(first * kTileTokens);
+    uint32_t passed = position % kTileTokens;
+    while (!rest.empty()) {
+      const std::span<const TokenId> tile = rest.first(std::min<size_t>(rest.size(), kTileTokens));
+      sidecar.FindGhosts(hash, tile, passed, state.ghosts);
+      hash = state.hasher.Child(hash, tile);
+      rest = rest.subspan(tile.size());
+      passed = 0;
+    }
+    sidecar.NoteMiss(state.ghosts);
+  });
 }
 
 PrefixTiles PrefixTrie::Share(const PrefixMatch& match, uint32_t position) const {

@@ -57,9 +57,12 @@ struct PrefixTrie::State {
   // trie_evict.cc
   [[nodiscard]] uint64_t node_count() const { return heat.count() - roots.count(); }  // live
   [[nodiscard]] bool IsEvictable(NodeId node) const;
-  void NoteUse(NodeId node) {
-    if (!nodes[node].is_root()) leaves.Use(node, nodes[node].hash.low);
-  }
+  void NoteUse(NodeId node);
+  // Whether nobody could resume inside a leaf, so that its full tile serves nobody.
+  [[nodiscard]] bool IsBarren(NodeId leaf) const;
+  void AddLeaf(NodeId node);
+  void Reorder(NodeId node);  // it may be barren now, or no longer
+  void OnBared();             // nodes in `bared` lost their window or owed tile
   [[nodiscard]] bool IsWorthless(NodeId node) const;
   NodeId RemoveLeaf(NodeId node);  // live; returns its parent
   void Remove(NodeId leaf) { RemoveWorthless(RemoveLeaf(leaf)); }
@@ -67,8 +70,9 @@ struct PrefixTrie::State {
   [[nodiscard]] bool IsHeld(NodeId node) const;
   void Detach(NodeId node);
   void FreeFlushed(NodeId node);  // and its ancestors, as far as nothing holds them
-  bool MakeFullRoom(uint32_t need);
-  bool MakeSidecarRoom(Sidecar& sidecar, uint32_t need, uint64_t& evicted);
+  bool MakeFullRoom(uint32_t need, double worth);
+  [[nodiscard]] bool IsWorth(NodeId leaf, double worth);  // whether it has a point that is
+  bool MakeSidecarRoom(Sidecar& sidecar, uint32_t need, double worth, uint64_t& evicted);
 
   // trie_check.cc
   void CheckLiveNode(NodeId node) const;
@@ -77,6 +81,7 @@ struct PrefixTrie::State {
 
   KvCache& cache;
   ResumeNeeds needs;
+  uint32_t replayable_from;
   ChainHasher hasher;
   NodeTable nodes;
   RootTable roots;        // of live roots
@@ -90,9 +95,10 @@ struct PrefixTrie::State {
   uint64_t tails = 0;        // live
   PrefixTrieStats counters;  // only those since the start
   mutable uint64_t collisions = 0;
-  mutable std::vector<PathTile> path;  // buffer of Match
-  std::vector<NodeId> bared;           // buffer of MakeSidecarRoom
-  std::vector<NodeId> held_leaves;     // buffer of MakeFullRoom
+  mutable std::vector<PathTile> path;      // buffer of Match
+  std::vector<NodeId> bared;               // buffer of MakeSidecarRoom
+  std::vector<NodeId> held_leaves;         // buffer of MakeFullRoom
+  std::vector<GhostPlaces::Place> ghosts;  // buffer of NoteMiss
 };
 
 }  // namespace weir

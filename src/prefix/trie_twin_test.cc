@@ -14,6 +14,7 @@
 #include "support/prefix_kv.h"
 #include "support/seed.h"
 #include "support/trie_twin_records.h"
+#include "support/trie_twin_state.h"
 
 namespace weir {
 namespace {
@@ -35,12 +36,10 @@ bool Begins(std::span<const TokenId> beginning, std::span<const TokenId> text) {
   return beginning.size() < text.size() && Common(beginning, text) == beginning.size();
 }
 
-class Machine {
+class Machine : private test::TrieTwinState {
  public:
   Machine(const test::PrefixKvShape& shape, uint64_t hash_mask, uint64_t seed)
-      : kv_(shape),
-        trie_(kv_.cache(), {.secret = {}, .fingerprint = "model", .hash_mask = hash_mask}),
-        random_(seed) {
+      : TrieTwinState(shape, hash_mask, seed) {
     for (const TokenId first : {TokenId(1), TokenId(1), TokenId(2)}) {
       library_.emplace_back(128, first);
     }
@@ -49,7 +48,7 @@ class Machine {
   }
 
   void Step() {
-    switch (Draw(16)) {
+    switch (Draw(18)) {
       case 0:
       case 1:
       case 2:
@@ -74,8 +73,10 @@ class Machine {
         return DropSidecars();
       case 14:
         return Draw(6) == 0 ? Flush() : DropView();
+      case 15:
+        return GiveUpTail();
       default:
-        return MakeRoom({Draw(45), Draw(45), Draw(45)});
+        return Draw(3) > 0 ? MakeRoom({Draw(45), Draw(45), Draw(45)}) : MakeRoomForLittle();
     }
   }
 
@@ -112,24 +113,6 @@ class Machine {
   }
 
  private:
-  TilePool* full() { return kv_.cache().full_pool(); }
-  TilePool* window() { return kv_.cache().window_pool(); }
-  TilePool* owed() { return kv_.cache().owed_pool(); }
-
-  uint32_t Draw(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
-
-  template <class Predicate>
-  size_t Count(Predicate predicate) const {
-    return static_cast<size_t>(std::ranges::count_if(
-        nodes_, [&](const auto& node) { return predicate(node.first, node.second); }));
-  }
-
-  void TakeRoots() {
-    roots_.clear();
-    roots_.push_back(trie_.Root(""));
-    roots_.push_back(trie_.Root("other"));
-  }
-
   Key RandomNode() {  // some node; a root when there is none
     if (nodes_.empty()) return {Draw(2), {}};
     return std::next(nodes_.begin(), Draw(static_cast<uint32_t>(nodes_.size())))->first;
@@ -147,34 +130,9 @@ class Machine {
     if (Draw(4) == 0) tail.back() = TokenId(5);
     return tail;
   }
-  NodeId IdOf(const Key& key) {
-    return key.is_root() ? roots_[key.root].node() : nodes_.at(key).id;
-  }
-  std::vector<Key> ChildrenOf(const Key& parent) {
-    std::vector<Key> children;
-    for (const auto& [key, record] : nodes_) {
-      if (key.Parent() == parent) children.push_back(key);
-    }
-    return children;
-  }
-  bool IsLeaf(const Key& key) { return ChildrenOf(key).empty(); }
 
   // --- what tiles there are ---------------------------------------------------------------------
 
-  static TileId IdIn(const NodeTiles& tiles, Member member) {
-    if (member == &Record::full) return tiles.full.id();
-    return member == &Record::window ? tiles.window.id() : tiles.owed.id();
-  }
-  Tiles InViews(Member member) {
-    Tiles tiles;
-    for (const auto& [key, view] : views_) tiles.insert(IdIn(view, member));
-    return tiles;
-  }
-  Tiles Flushed() {
-    Tiles tiles;
-    for (const HeldPin& pin : pins_) tiles.insert(pin.flushed.begin(), pin.flushed.end());
-    return tiles;
-  }
   void CheckPool(const TilePool* pool, Member member) {
     Tiles used = InViews(member);
     for (const auto& [key, record] : nodes_) used.insert(record.*member);
@@ -191,29 +149,6 @@ class Machine {
   }
 
   // --- where decoding may resume ----------------------------------------------------------------
-
-  bool IsSafe(const std::vector<Record>& path, uint32_t position) {
-    const ResumeNeeds needs = trie_.resume_needs();
-    for (uint32_t tile = 0; 128 * tile < position; ++tile) {
-      const uint32_t last_row = std::min(128 * (tile + 1), position) - 1;
-      const bool in_window = needs.window > 0 && last_row + needs.window > position;
-      if (in_window && path[tile].window == TileId()) return false;
-      const bool is_owed = needs.owes_rows && tile + needs.residual >= position / 128;
-      if (is_owed && path[tile].owed == TileId()) return false;
-    }
-    return true;
-  }
-  std::vector<Record> PathTo(Key key) {
-    std::vector<Record> path;
-    for (; !key.is_root(); key = key.Parent()) path.push_back(nodes_.at(key));
-    std::ranges::reverse(path);
-    return path;
-  }
-  uint32_t SafeLength(const Key& key, uint32_t limit) {
-    const std::vector<Record> path = PathTo(key);
-    while (!IsSafe(path, limit)) --limit;
-    return limit;
-  }
 
   // --- operations -------------------------------------------------------------------------------
 
@@ -311,6 +246,7 @@ class Machine {
     trie_.Match(roots_[key.root].node(), key.text, match);
     CheckMatch(key, match);
     if (!testing::Test::HasFatalFailure()) CheckShared(match);
+    trie_.NoteMiss(match, key.text, Draw(match.full_length + 1));
   }
 
   void CheckMatch(const Key& prompt, const PrefixMatch& match) {
@@ -380,7 +316,6 @@ class Machine {
     trie_.Stamp(id);
     trie_.StampResume(id, count);
     if (Draw(2) == 0) trie_.Supersede(id, count);
-    if (Draw(2) == 0) trie_.NoteVeto(id, count);
   }
 
   void Pin() {
@@ -440,6 +375,15 @@ class Machine {
     for (const Key& other : bared) RemoveWorthless(other);
   }
 
+  void GiveUpTail() {
+    const Key key = RandomNode();
+    if (!key.is_tail()) return;
+    trie_.GiveUpTail(nodes_.at(key).id);
+    if (nodes_.at(key).pins > 0) return;
+    nodes_.erase(key);
+    RemoveWorthless(key.Parent());
+  }
+
   void Flush() {
     for (HeldPin& held : pins_) {
       if (held.is_flushed) continue;
@@ -453,38 +397,6 @@ class Machine {
   }
 
   // --- evictions --------------------------------------------------------------------------------
-
-  // Nodes that may go: not pinned, not in use, and so all below them.
-  std::set<Key> Removable() {
-    std::set<Key> removable;
-    const Tiles in_use = InViews(&Record::full);
-    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {  // longer texts first
-      const auto& [key, record] = *node;
-      const std::vector<Key> children = ChildrenOf(key);
-      const bool may_go = record.pins == 0 && (full() == nullptr || !in_use.contains(record.full));
-      const auto goes = [&](const Key& child) { return removable.contains(child); };
-      if (may_go && std::ranges::all_of(children, goes)) removable.insert(key);
-    }
-    return removable;
-  }
-
-  // Distinct tiles of nodes, but for those that others hold, or nodes that stay.
-  size_t CountFreeable(Member member, const std::set<Key>& going) {
-    Tiles kept = InViews(member);
-    if (member == &Record::full) kept.merge(Flushed());
-    Tiles tiles;
-    for (const auto& [key, record] : nodes_) {
-      (going.contains(key) ? tiles : kept).insert(record.*member);
-    }
-    tiles.erase(TileId());
-    return static_cast<size_t>(
-        std::ranges::count_if(tiles, [&](TileId tile) { return !kept.contains(tile); }));
-  }
-  std::set<Key> AllKeys() {
-    std::set<Key> keys;
-    for (const auto& [key, record] : nodes_) keys.insert(key);
-    return keys;
-  }
 
   void MakeRoom(const TileNeed& need) {
     const std::set<Key> removable = Removable();
@@ -501,21 +413,18 @@ class Machine {
     CheckRoom(full(), full_room, 0);
     CheckRoom(window(), window_room, by_node ? CountFreeable(&Record::window, gone) : 0);
     CheckRoom(owed(), owed_room, by_node ? CountFreeable(&Record::owed, gone) : 0);
-    for (const Key& key : gone) nodes_.erase(key);
-    for (auto& [key, record] : nodes_) {
-      if (!trie_.HasWindow(record.id)) record.window = TileId();
-      if (!trie_.HasOwed(record.id)) record.owed = TileId();
-    }
+    TakeOver(gone);
   }
 
-  std::set<Key> Vanished() {
-    const std::vector<NodeId> order = trie_.Nodes();
-    const std::set<NodeId> left(order.begin(), order.end());
-    std::set<Key> gone;
-    for (const auto& [key, record] : nodes_) {
-      if (!left.contains(record.id)) gone.insert(key);
-    }
-    return gone;
+  // Nothing that a resume point needs goes, so that no position is lost that had one.
+  void MakeRoomForLittle() {
+    const std::set<Key> removable = Removable();
+    const PrefixTrieStats before = trie_.stats();
+    trie_.MakeRoomFor(0, {Draw(20), Draw(20), Draw(20)});
+    const std::set<Key> gone = Vanished();
+    ASSERT_TRUE(std::ranges::includes(removable, gone));
+    ASSERT_EQ(trie_.stats().resume_points, before.resume_points);
+    TakeOver(gone);
   }
 
   struct Room {
@@ -534,14 +443,7 @@ class Machine {
     ASSERT_EQ(pool->free_count(), std::max(room.before + by_nodes, room.goal));
   }
 
-  test::PrefixKv kv_;
-  PrefixTrie trie_;
-  std::mt19937_64 random_;
   std::vector<Text> library_;
-  std::vector<PrefixPin> roots_;
-  std::map<Key, Record> nodes_;
-  std::vector<HeldPin> pins_;
-  std::vector<std::pair<Key, NodeTiles>> views_;
 };
 
 struct TwinCase {

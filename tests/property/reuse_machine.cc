@@ -36,7 +36,10 @@ ReuseMachine::ReuseMachine(ToyModel& model, const MachineOptions& options)
                      model.layout().window ? model.layout().window->window : 0, random_) {
   rules_without_replay_.allow_replay = false;
   PrefixTrieOptions trie_options{
-      .secret = {}, .fingerprint = "toy", .hash_mask = options.hash_mask};
+      .secret = {},
+      .fingerprint = "toy",
+      .replayable_from = ReplayableFrom(model.layers(), cache_->layout()),
+      .hash_mask = options.hash_mask};
   for (int i = 0; i < 192; ++i) trie_options.secret.push_back(static_cast<std::byte>(random_()));
   trie_ = std::make_unique<PrefixTrie>(*cache_, trie_options);
   PoisonFreeTiles(*cache_);

@@ -34,10 +34,13 @@ inline std::vector<TokenId> Tokens(std::string_view text) {
 
 class TrieTest : public ::testing::Test {
  protected:
-  void Make(const PrefixKvShape& shape, uint64_t hash_mask = ~uint64_t{0}) {
+  void Make(const PrefixKvShape& shape, uint64_t hash_mask = ~uint64_t{0},
+            uint32_t replayable_from = ~uint32_t{0}) {
     kv_.emplace(shape);
-    trie_.emplace(kv_->cache(),
-                  PrefixTrieOptions{.secret = {}, .fingerprint = "model", .hash_mask = hash_mask});
+    trie_.emplace(kv_->cache(), PrefixTrieOptions{.secret = {},
+                                                  .fingerprint = "model",
+                                                  .replayable_from = replayable_from,
+                                                  .hash_mask = hash_mask});
     root_ = trie_->Root("");
   }
   void TearDown() override {
