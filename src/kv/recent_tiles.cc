@@ -61,7 +61,8 @@ void RecentTiles::Plan(uint32_t begin, uint32_t end, const RetainPlan& retain) {
 std::vector<TileRef> RecentTiles::ShareLeaving() const {
   std::vector<TileRef> leaving;
   for (uint32_t i = 0; i < is_kept_.size(); ++i) {
-    if (is_kept_[i] == 0) leaving.push_back(tiles_[i].Share());
+    const bool is_lent_once = tiles_[i] && pool_.reference_count(tiles_[i].id()) == 2;
+    if (is_kept_[i] == 0 && is_lent_once) leaving.push_back(tiles_[i].Share());
   }
   return leaving;
 }

@@ -45,7 +45,8 @@ class RecentTiles {
   void Plan(uint32_t begin, uint32_t end, const RetainPlan& retain);
   [[nodiscard]] uint32_t planned_need() const { return planned_need_; }
   [[nodiscard]] Result<void> CheckRoom() const;
-  // One more reference to each tile that leaves with that chunk and is not kept for others.
+  // One more reference to each tile that leaves with that chunk, is not kept for others, and of
+  // which there is one reference elsewhere: without that its slot would be taken over.
   [[nodiscard]] std::vector<TileRef> ShareLeaving() const;
 
   void Open();

@@ -137,7 +137,7 @@ class SequenceView {
   // replay->begin: then the chunks up to prefix.position rebuild window and owed rows, read the
   // adopted full rows and write none. A position inside a tile that others have too costs AdoptNeed
   // free tiles for a copy; kResourceExhausted without them (the view then takes no chunk).
-  [[nodiscard]] static TileNeed AdoptNeed(const PrefixTiles& prefix);
+  [[nodiscard]] static TileNeed AdoptNeed(const PrefixTiles& prefix, bool replays);
   [[nodiscard]] Result<void> Adopt(PrefixTiles&& prefix,
                                    const std::optional<ReplaySpan>& replay = std::nullopt);
 
@@ -156,8 +156,8 @@ class SequenceView {
   // and owed tile is empty where it is gone, or holds rows that a replay did not make whole. Kept
   // tiles are there until the next BeginChunk.
   [[nodiscard]] NodeTiles TilesAt(uint32_t tile) const;
-  // Tiles that leave with the chunk last asked for (NeedFor). It takes over the slots of those that
-  // nobody else refers to.
+  // Tiles that leave with the chunk last asked for (NeedFor), and that one other refers to. The
+  // chunk takes over their slots if that one lets go.
   [[nodiscard]] std::vector<NodeTiles> LeavingTiles() const;
   // Lets go of the kept tiles: who wants them has taken them. Only then can the trie free them.
   void ReleaseKept();

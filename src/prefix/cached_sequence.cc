@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -10,7 +9,6 @@
 namespace weir {
 namespace {
 
-constexpr double kAny = std::numeric_limits<double>::infinity();
 constexpr std::ptrdiff_t kMostBranches = 16;  // that others announce: each keeps a window
 
 // A prompt of one token matches nothing: the last token of a prompt is always computed.
@@ -35,19 +33,25 @@ SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
   tokens_.assign(prompt.begin(), prompt.end());
   prompt_count_ = static_cast<uint32_t>(prompt.size());
   SequenceStart start;
-  if (!TryStart(reuse == Reuse::kAll ? prompt : Unmatchable(prompt), start)) {
+  bool started = TryStart(reuse == Reuse::kAll ? prompt : Unmatchable(prompt), start);
+  const bool parts = match_.parts && match_.full_length + 1 < prompt_count_;
+  const uint32_t parts_at = parts ? match_.full_length : 0;
+  if (!started) {
     // No room for a copy of the tile that the prompt parts: begin at its start.
     const uint32_t whole = start.position / kTileTokens * kTileTokens;
     start = {};
     if (!TryStart(prompt.first(whole + 1), start)) {  // parts an earlier tile
       start = {};
-      const bool started = TryStart(Unmatchable(prompt), start);
+      started = TryStart(Unmatchable(prompt), start);
       WEIR_CHECK(started);  // nothing is copied
     }
   }
-  if (reuse == Reuse::kAll) trie_.NoteMiss(match_, prompt, start.position);
+  // What a replay makes again was missed too.
+  const bool replays = start.replay_begin < start.position;
+  const uint32_t kept = replays ? start.safe_length : start.position;
+  if (reuse == Reuse::kAll) came_back_ |= trie_.NoteMiss(match_, prompt, kept);
   start_position_ = start.position;
-  PlanResumePoints(message_starts, start);
+  PlanResumePoints(message_starts, start, parts_at);
   return start;
 }
 
@@ -88,35 +92,34 @@ bool CachedSequence::Adopt(uint32_t position, const std::optional<ReplaySpan>& r
   const Place place{match_.nodes[last], position - last * kTileTokens};
   PrefixPin source = trie_.Pin(place.node);
   trie_.Stamp(place.node);
-  if (!replay) trie_.StampResume(place.node, place.count);
+  if (!replay) came_back_ = trie_.StampResume(place.node, place.count);
   trie_.Supersede(place.node, place.count);  // the conversation goes on from here
   PrefixTiles tiles = trie_.Share(match_, position);
-  const double worth = trie_.WorthOf(ResumeClass::kSuperseded, position);
-  if (!trie_.MakeRoomFor(worth, SequenceView::AdoptNeed(tiles))) {
+  const bool is_end = place.count == trie_.TokensOf(place.node).size();
+  const TileNeed copies = SequenceView::AdoptNeed(tiles, replay.has_value());
+  if (is_end && !replay && !trie_.MakeRoomFor(trie_.WorthAt(place.node), copies)) {
     // Rather than a point worth more, the tail goes that the conversation goes on from: then its
     // tiles are written on, and no copy is needed.
-    const bool is_end = place.count == trie_.TokensOf(place.node).size();
     source = PrefixPin();
-    if (is_end && !replay) trie_.GiveUpTail(place.node);
-    trie_.MakeRoom(SequenceView::AdoptNeed(tiles));
+    writes_on_ = trie_.GiveUpTail(place.node);
   }
+  trie_.MakeRoom(SequenceView::AdoptNeed(tiles, replay.has_value()));
   return static_cast<bool>(view_->Adopt(std::move(tiles), replay));
 }
 
 void CachedSequence::PlanResumePoints(std::span<const uint32_t> message_starts,
-                                      const SequenceStart& start) {
+                                      const SequenceStart& start, uint32_t parts_at) {
   planned_.clear();
+  const bool lacks_start = start.replay_begin < start.position || writes_on_;
   const auto plan = [&](uint32_t position, ResumeClass resume_class) {
-    const bool is_new =
-        position > start.position || (position == start.position && start.replay_begin < position);
+    const bool is_new = position > start.position || (position == start.position && lacks_start);
     if (is_new && position <= prompt_count_) {
       planned_.push_back({position, resume_class});
     }
   };
-  // Two prompts part where the cached one ends for this one: the next to part here will resume.
-  if (match_.parts && start.full_length + 1 < prompt_count_) {
-    plan(start.full_length, ResumeClass::kBranch);
-  }
+  // Two prompts part here: the next to part here will resume.
+  if (parts_at > 0) plan(parts_at, ResumeClass::kBranch);
+  if (writes_on_) plan(start.position, ResumeClass::kSuperseded);
   for (const uint32_t position : message_starts) plan(position, ResumeClass::kPeriodic);
   if (rules_.checkpoint_tokens > 0) {
     const uint32_t step = rules_.checkpoint_tokens;
@@ -144,7 +147,7 @@ void CachedSequence::ExpectBranch(uint32_t position) {
 // The planned points up to `end` that are worth at least `worth`; that of the least of them.
 // Without any: all that there is.
 double CachedSequence::PlanRetained(uint32_t end, double worth) {
-  double least = kAny;
+  double least = PrefixTrie::kAnyWorth;
   retain_.clear();
   for (const PlannedPoint& point : planned_) {
     if (point.position > end) break;
@@ -162,26 +165,38 @@ Result<KvChunk> CachedSequence::BeginChunk(uint32_t count) {
   double worth = PlanRetained(end, 0);
   if (trie_.MakeRoom({.full = view_->NeedFor(count, {}).full})) {
     while (!MakeRoomWorth(worth, count) && !retain_.empty()) {
-      worth = PlanRetained(end, std::nextafter(worth, kAny));
+      worth = PlanRetained(end, std::nextafter(worth, PrefixTrie::kAnyWorth));
     }
   }
   return view_->BeginChunk(count, Retained());
 }
 
-// Makes room for the chunk's recent tiles and the points in retain_, and gives up no point that is
-// worth `worth`.
+// Makes room for the chunk's recent tiles and the points in retain_, tile by tile in the order of
+// what is lost with them, and gives up no point that is worth `worth`.
 bool CachedSequence::MakeRoomWorth(double worth, uint32_t count) {
-  const auto make = [&](double most) {
-    const TileNeed need = view_->NeedFor(count, Retained());
-    return trie_.MakeRoomFor(most, {.window = need.window, .owed = need.owed});
+  const auto free_after = [](const TilePool* pool, uint32_t need) {
+    return pool != nullptr ? std::min(need, pool->free_count() + 1) : 0;
   };
-  if (make(0)) return true;
-  // The chunk takes over the slots of tiles that leave, if the trie does not share them.
-  for (const NodeTiles& tiles : view_->LeavingTiles()) trie_.DropUnlessWorth(tiles);
-  if (make(worth)) return true;
+  for (;;) {
+    TileNeed need = view_->NeedFor(count, Retained());
+    need.full = 0;
+    if (trie_.MakeRoomFor(0, need)) return true;
+    if (GiveUpLeavingTile()) continue;
+    const TileNeed next{.window = free_after(cache_.window_pool(), need.window),
+                        .owed = free_after(cache_.owed_pool(), need.owed)};
+    if (!trie_.MakeRoomFor(worth, next)) break;
+  }
   if (!retain_.empty()) return false;
   ReleaseOwnWindows();
-  return make(worth);
+  const TileNeed need = view_->NeedFor(count, {});
+  return trie_.MakeRoomFor(worth, {.window = need.window, .owed = need.owed});
+}
+
+// The chunk takes over the slots of leaving tiles that nobody else has.
+bool CachedSequence::GiveUpLeavingTile() {
+  const std::vector<NodeTiles> leaving = view_->LeavingTiles();
+  return std::ranges::any_of(
+      leaving, [this](const NodeTiles& tiles) { return trie_.DropUnlessWorth(tiles); });
 }
 
 RetainPlan CachedSequence::Retained() const {
@@ -258,7 +273,7 @@ void CachedSequence::Finish() {
   if (is_detached_ || end == 0 || end < start_position_) return;  // nothing new, or in a replay
   const Place place = PlaceOf(end);
   if (place.node == NodeId()) return;
-  if (trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest)) {
+  if (trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest, came_back_)) {
     trie_.Supersede(place.node, place.count - 1);
   }
   trie_.Restamp(place.node);

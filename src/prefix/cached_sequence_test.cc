@@ -97,8 +97,9 @@ TEST(CachedSequence, LeavesOneNewestPointATurnAndOthersForAnotherAnswer) {
 
 // Prompt and answer of one token; returns where it began.
 uint32_t Serve(PrefixTrie& trie, PrefixKv& kv, const std::vector<TokenId>& prompt,
-               std::span<const uint32_t> message_starts = {}) {
-  CachedSequence sequence(trie, kv.cache(), kWithoutReplay, "");
+               std::span<const uint32_t> message_starts = {},
+               const ReuseRules& rules = kWithoutReplay) {
+  CachedSequence sequence(trie, kv.cache(), rules, "");
   const uint32_t begin = sequence.Start(prompt, message_starts).position;
   while (sequence.token_count() < prompt.size()) {
     const auto left = static_cast<uint32_t>(prompt.size()) - sequence.token_count();
@@ -159,6 +160,23 @@ TEST(CachedSequence, LearnsThatAConversationCameBackThoughNothingWasLeftOfIt) {
       prompt.insert(prompt.end(), static_cast<size_t>(round), TokenId(5));
       Serve(trie, kv, prompt);
     }
+  }
+  EXPECT_GT(trie.WorthOf(ResumeClass::kNewest, 200), 2 * never);
+}
+
+TEST(CachedSequence, LearnsThatAConversationCameBackThoughAReplayServedIt) {
+  PrefixKv kv({.full_tiles = 500, .window_tiles = 8, .window = 129, .max_chunk_tokens = 256});
+  PrefixTrie trie(kv.cache(), {});
+  for (int32_t round = 0; round < 80; ++round) {
+    Serve(trie, kv, std::vector<TokenId>(1000, TokenId(1000 + round)), {}, kRules);
+    ASSERT_TRUE(trie.MakeRoom({.window = 8}));
+  }
+  const double never = trie.WorthOf(ResumeClass::kNewest, 200);
+  for (int32_t round = 0; round < 80; ++round) {
+    std::vector<TokenId> prompt(1000, TokenId(1));
+    prompt.insert(prompt.end(), static_cast<size_t>(round), TokenId(5));
+    EXPECT_EQ(Serve(trie, kv, prompt, {}, kRules), round == 0 ? 0U : 999U + round);
+    ASSERT_TRUE(trie.MakeRoom({.window = 8}));
   }
   EXPECT_GT(trie.WorthOf(ResumeClass::kNewest, 200), 2 * never);
 }

@@ -1,9 +1,11 @@
 // Where resume points were that were evicted, found by the tile in which they lay.
 //
 // A request learns so that it would have resumed there, also when nothing is left of that prefix.
-// Set-associative: the newest few places of each set stay, so that nothing grows.
+// Set-associative: the newest few places of each set stay, so that nothing grows; where many
+// prompts part in one tile most are forgotten.
 //
-// Ownership: plain values. Threads: one caller. O(1).
+// Ownership: plain values. Threads: one caller. O(1). Memory: 100 to 200 bytes a resume point, and
+// 200 KB.
 #pragma once
 
 #include <array>
@@ -27,6 +29,9 @@ class GhostPlaces {
 
   void Add(const Place& place) {
     Set& set = sets_[IndexOf(place.tile)];
+    for (const Place& other : set.places) {
+      if (other.key == place.key && other.tile == place.tile) return;
+    }
     set.places[set.next] = place;
     set.next = (set.next + 1) % kWays;
   }

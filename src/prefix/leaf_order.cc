@@ -37,7 +37,7 @@ constexpr size_t kManyNewLeaves = 1 << 16;
 
 LeafOrder::LeafOrder(size_t node_count)
     : sample_share_(SampleShareOf(node_count)),
-      odds_(kPriors),
+      odds_(kPriors, kKindCount),
       most_watched_(std::max(kFewNodes, 4 * node_count) / sample_share_),
       gone_(std::max(kFewGone, 2 * node_count)) {
   static_assert(kPriors.size() == kKindCount);

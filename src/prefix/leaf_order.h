@@ -39,7 +39,7 @@ class LeafOrder {
   // `key`, a good hash, names what the node holds, also after it went. A node that was not used
   // before is new, or was forgotten.
   void Use(NodeId node, uint64_t key);
-  // The same of a tail, which is wanted when the tile before it is: `parent` was used now.
+  // The same of a tail, which is wanted as soon and as often as the tile before it.
   void UseTail(NodeId tail, NodeId parent);
   // As if it had been used now, but nobody came back for it.
   void Refresh(NodeId node);

@@ -180,7 +180,7 @@ class Twin {
     waits_.push_back({.key = key, .kind = kind, .begin = now_, .end = std::nullopt});
   }
   void Learn() {
-    odds_ = ReuseOdds(kPriors);
+    odds_ = ReuseOdds(kPriors, kPriors.size());
     for (const Wait& wait : waits_) {
       const uint32_t phase = ReuseOdds::PhaseOf(wait.end.value_or(now_) - wait.begin);
       odds_.NoteWait(wait.kind, 0, phase + 1);
@@ -192,7 +192,7 @@ class Twin {
   std::map<NodeId, Node> nodes_;
   std::map<uint64_t, uint32_t> gone_;
   std::vector<Wait> waits_;
-  ReuseOdds odds_{kPriors};
+  ReuseOdds odds_{kPriors, kPriors.size()};
   uint64_t now_ = 0;
   uint64_t uses_ = 0;
 };

@@ -103,13 +103,11 @@ void PrefixTrie::Unpin(NodeId node) {
   }
 }
 
-// A tail's tile before it comes first: what is known of that is known of the tail.
+// A tail is what the tile before it is: in a path that comes first.
 void PrefixTrie::State::NoteUse(NodeId id) {
   const Node& node = nodes[id];
-  if (node.is_root()) return;
-  if (!node.is_tail() || nodes[node.parent].is_root()) return leaves.Use(id, node.hash.low);
-  leaves.Use(node.parent, nodes[node.parent].hash.low);
-  leaves.UseTail(id, node.parent);
+  if (node.is_tail() && !nodes[node.parent].is_root()) return leaves.UseTail(id, node.parent);
+  leaves.Use(id, node.hash.low);
 }
 
 void PrefixTrie::Stamp(NodeId node) {
@@ -117,28 +115,40 @@ void PrefixTrie::Stamp(NodeId node) {
   if (!state.nodes[node].is_live()) return;
   state.leaves.Tick();
   state.ForEachSidecar([](Sidecar& sidecar) { sidecar.Tick(); });
+  const NodeId end = node;
   for (; node != NodeId(); node = state.nodes[node].parent) {
     state.heat.MakeWarmest(node);
-    state.NoteUse(node);
+    if (node != end && !state.nodes[node].is_root()) state.NoteUse(node);
   }
+  if (!state.nodes[end].is_root()) state.NoteUse(end);
 }
 
 void PrefixTrie::Restamp(NodeId node) {
   State& state = *state_;
   if (!state.nodes[node].is_live()) return;
+  const NodeId end = node;
   for (; node != NodeId(); node = state.nodes[node].parent) {
     state.heat.MakeWarmest(node);
     if (!state.nodes[node].is_root()) state.leaves.Refresh(node);
   }
+  state.Reorder(end);
 }
 
-bool PrefixTrie::AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class) {
+bool PrefixTrie::AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class,
+                                bool came_back) {
   State& state = *state_;
   if (!state.nodes[node].is_live()) return false;
-  if (state.window && !state.window->IsComplete(node, count)) return false;
-  if (state.owed && !state.owed->IsComplete(node, count)) return false;
-  state.ForEachSidecar([&](Sidecar& sidecar) { sidecar.AddPoint(node, count, resume_class); });
-  return true;
+  bool is_complete = true;
+  state.ForEachSidecar(
+      [&](const Sidecar& sidecar) { is_complete &= sidecar.IsComplete(node, count); });
+  state.ForEachSidecar([&](Sidecar& sidecar) {
+    if (is_complete) {
+      sidecar.AddPoint(node, count, resume_class, came_back);
+    } else {
+      sidecar.AddGhost(node, count, resume_class, came_back);
+    }
+  });
+  return is_complete;
 }
 
 void PrefixTrie::Supersede(NodeId node, uint32_t count) {
@@ -160,23 +170,39 @@ void PrefixTrie::DropTiles(const NodeTiles& tiles) {
   state.OnBared();
 }
 
-void PrefixTrie::GiveUpTail(NodeId tail) {
+bool PrefixTrie::GiveUpTail(NodeId tail) {
   State& state = *state_;
   const Node& node = state.nodes[tail];
-  if (node.is_live() && node.is_tail() && !state.IsHeld(tail)) state.Remove(tail);
+  if (!node.is_live() || !node.is_tail() || state.IsHeld(tail)) return false;
+  bool is_lent_once = !node.full || state.full.pool()->reference_count(node.full.id()) == 2;
+  state.ForEachSidecar(
+      [&](const Sidecar& sidecar) { is_lent_once &= sidecar.tiles().IsLentOnce(tail); });
+  if (is_lent_once) state.Remove(tail);
+  return is_lent_once;
 }
 
-void PrefixTrie::DropUnlessWorth(const NodeTiles& tiles) {
+double PrefixTrie::WorthAt(NodeId node) const {
+  double worth = 0;
+  state_->ForEachSidecar(
+      [&](const Sidecar& sidecar) { worth = std::max(worth, sidecar.WorthAt(node)); });
+  return worth;
+}
+
+bool PrefixTrie::DropUnlessWorth(const NodeTiles& tiles) {
   State& state = *state_;
   state.bared.clear();
   if (state.window) state.window->DropUnlessWorth(tiles.window.id(), state.bared);
   if (state.owed) state.owed->DropUnlessWorth(tiles.owed.id(), state.bared);
+  const bool dropped = !state.bared.empty();
   state.OnBared();
+  return dropped;
 }
 
-void PrefixTrie::StampResume(NodeId node, uint32_t count) {
-  if (!state_->nodes[node].is_live()) return;
-  state_->ForEachSidecar([&](Sidecar& sidecar) { sidecar.Touch(node, count); });
+bool PrefixTrie::StampResume(NodeId node, uint32_t count) {
+  if (!state_->nodes[node].is_live()) return false;
+  bool is_point = false;
+  state_->ForEachSidecar([&](Sidecar& sidecar) { is_point |= sidecar.Touch(node, count); });
+  return is_point;
 }
 
 std::vector<NodeId> PrefixTrie::Nodes() const {

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -118,25 +119,32 @@ class PrefixTrie {
   // removed. None (0), and nothing done, if `parent` was flushed.
   NodeId Insert(NodeId parent, std::span<const TokenId> tokens, NodeTiles& tiles);
 
-  // Keeps the window and owed tiles that decoding from `count` tokens into `node` needs. False, and
-  // nothing done, if one is missing. A point that is there keeps the later of both in ResumeClass.
-  bool AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class);
+  // Keeps the window and owed tiles that decoding from `count` tokens into `node` needs. False if
+  // one is missing: then the place is remembered like that of an evicted point, so that it is known
+  // if somebody would have resumed there. A point that is there keeps the later of both classes.
+  // `came_back`: the conversation did before, so that it is the likelier to do so again.
+  bool AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class,
+                      bool came_back = false);
   // A conversation goes on from `count` tokens into `node`: the newest points on the path up to
   // there are superseded.
   void Supersede(NodeId node, uint32_t count);
 
   // Node ids are good while the node is pinned, or until the next call that may remove it: Insert,
-  // MakeRoom, Flush, an unpin.
+  // MakeRoom and MakeRoomFor, those that drop or give up, Flush, an unpin.
 
   // Heat. Stamp: a request begins, which uses the path to `node` (the root, if it found nothing)
   // and what it inserts. Restamp: it ends, and was using that path until now. StampResume: it
-  // resumed there; only what the last W tokens before that place need is refreshed.
+  // resumed there; only what the last W tokens before that place need is refreshed. False if
+  // there is no resume point.
   void Stamp(NodeId node);
   void Restamp(NodeId node);
-  void StampResume(NodeId node, uint32_t count);
+  bool StampResume(NodeId node, uint32_t count);
   // A request with this prompt resumes at `position` because nothing further on is left. Resume
-  // points there that were evicted would have served it: the order learns that.
-  void NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt, uint32_t position);
+  // points there that were evicted would have served it: the order learns that. False if there were
+  // none.
+  bool NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt, uint32_t position);
+
+  static constexpr double kAnyWorth = std::numeric_limits<double>::infinity();
 
   // Evicts until every pool has `need` tiles free, each pool by its own shortfall: full tiles leaf
   // first in LeafOrder's order, window tiles first those of no resume point and then by
@@ -147,15 +155,18 @@ class PrefixTrie {
   bool MakeRoomFor(double worth, const TileNeed& need);
   // What a resume point that is to be is worth beside those that are kept.
   [[nodiscard]] double WorthOf(ResumeClass resume_class, uint32_t position) const;
+  // That of the resume points at the node, of which most is; 0 without one.
+  [[nodiscard]] double WorthAt(NodeId node) const;
   // Gives up the window and owed tile of a node, and the resume points that need them.
   void DropSidecars(NodeId node);
   // The same of whatever nodes have the window or the owed tile of `tiles`.
   void DropTiles(const NodeTiles& tiles);
-  // The same, unless a resume point that needs the tile is worth as much as the one that MakeRoom
-  // would give up next.
-  void DropUnlessWorth(const NodeTiles& tiles);
-  // Removes a tail if nobody holds it; who has its tiles may write on in them.
-  void GiveUpTail(NodeId tail);
+  // The same, unless a resume point that needs the tile is worth more than the one that MakeRoom
+  // would give up next. False if nothing was dropped.
+  bool DropUnlessWorth(const NodeTiles& tiles);
+  // Removes a tail whose tiles nobody has but the trie and, with one reference, the caller, who may
+  // then write on in them. False, and nothing done, if there is somebody else.
+  bool GiveUpTail(NodeId tail);
   // Forgets everything: nothing that was inserted so far can be matched again. Returns the number
   // of nodes. Tiles that pins hold are freed with these.
   uint64_t Flush();

@@ -70,7 +70,7 @@ struct ResumePoints::State {
   std::array<uint32_t, kKindCount> filled{};  // bit c: the list of cost c has points
   std::array<uint32_t, kResumeClassCount> counts{};
   std::unordered_map<uint64_t, uint32_t> slots;  // by key
-  ReuseOdds odds{kPriors};
+  ReuseOdds odds{kPriors, kKindCount / kResumeClassCount};
   uint64_t now = 0;  // in requests
   uint64_t uses = 0;
   uint64_t learned_at = 0;
@@ -239,15 +239,16 @@ ResumePoints& ResumePoints::operator=(ResumePoints&&) noexcept = default;
 
 void ResumePoints::Tick() { ++state_->now; }
 
-ResumePointId ResumePoints::Add(uint64_t key, ResumeClass resume_class, uint32_t tokens) {
+ResumePointId ResumePoints::Add(uint64_t key, ResumeClass resume_class, uint32_t tokens,
+                                bool came_back) {
   State& state = *state_;
   ++state.uses;
   state.LearnSometimes();
-  bool was_resumed = false;
+  bool was_resumed = came_back;
   const auto found = state.slots.find(key);
   if (found != state.slots.end()) {
     const Point& known = state.points[found->second];
-    was_resumed = known.was_resumed;
+    was_resumed |= known.was_resumed;
     if (known.state == PointState::kGhost) state.DropGhost(found->second);
   }
   const uint32_t slot = state.Take(key);

@@ -44,12 +44,14 @@ class ResumePoints {
   void Tick();
 
   // `key` names the place (the node's chain hash and the position in it), also after the point was
-  // evicted. `tokens`: what resuming here saves, about.
-  ResumePointId Add(uint64_t key, ResumeClass resume_class, uint32_t tokens = 1);
+  // evicted. `tokens`: what resuming here saves, about. `came_back`: the conversation did before,
+  // which counts as if the point had been resumed.
+  ResumePointId Add(uint64_t key, ResumeClass resume_class, uint32_t tokens = 1,
+                    bool came_back = false);
   void Reclassify(ResumePointId id, ResumeClass resume_class);
   // A request resumed here.
   void Touch(ResumePointId id);
-  void Remove(ResumePointId id);  // its tiles went for another reason; no ghost
+  void Remove(ResumePointId id);  // another takes its place; no ghost
   // A request would have resumed at `key`, but no point was there. False: no ghost either, so that
   // the next place above may be the one that was missed.
   bool NoteMiss(uint64_t key);

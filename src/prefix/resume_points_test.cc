@@ -107,6 +107,24 @@ TEST(ResumePoints, AClassThatComesBackStaysBeforeOneThatDoesNot) {
 
 // Eight conversations take turns and there is room for the points of three. By last use none would
 // ever be found; the best possible is three of eight.
+// Each turn's point lies at another place. Some conversations come back always, others never.
+TEST(ResumePoints, AConversationThatCameBackStaysBeforeOneThatDidNot) {
+  ResumePoints points;
+  ResumePointId regular = points.Add(0, ResumeClass::kNewest);
+  for (uint64_t turn = 1; turn <= 200; ++turn) {
+    points.Tick();
+    points.Evict(points.Add(1000 + turn, ResumeClass::kNewest));
+    points.Tick();
+    points.Touch(regular);
+    points.Remove(regular);
+    regular = points.Add(turn, ResumeClass::kNewest, 1, true);
+  }
+  points.Tick();
+  points.Tick();
+  const ResumePointId other = points.Add(5000, ResumeClass::kNewest);
+  EXPECT_EQ(InOrder(points), (std::vector{other, regular}));
+}
+
 TEST(ResumePoints, LearnThatConversationsTakeTurns) {
   SmallCache cache(3);
   constexpr uint32_t kTurns = 8 * 60;
@@ -247,7 +265,7 @@ class Twin {
   void LearnIfDue() {
     if (uses_ - learned_at_ < std::max<size_t>(32, (points_.size() + ghosts_.size()) / 4)) return;
     learned_at_ = uses_;
-    odds_ = ReuseOdds(kPriors);
+    odds_ = ReuseOdds(kPriors, 2);
     for (const Wait& wait : waits_) {
       const uint32_t phase = ReuseOdds::PhaseOf(wait.end.value_or(now_) - wait.begin);
       odds_.NoteWait(wait.kind, 0, phase + 1);
@@ -260,7 +278,7 @@ class Twin {
   std::vector<Point> points_;
   std::deque<Point> ghosts_;
   std::vector<Wait> waits_;
-  ReuseOdds odds_{kPriors};
+  ReuseOdds odds_{kPriors, 2};
   uint64_t now_ = 0;
   uint64_t uses_ = 0;
   uint64_t learned_at_ = 0;

@@ -14,12 +14,14 @@ double LengthOf(uint32_t phase) {
 
 }  // namespace
 
-ReuseOdds::ReuseOdds(std::span<const double> priors) : kinds_(priors.size()) {
+ReuseOdds::ReuseOdds(std::span<const double> priors, uint32_t family_size)
+    : kinds_(priors.size()), family_size_(family_size) {
+  WEIR_CHECK(family_size > 0 && priors.size() % family_size == 0);
   for (size_t i = 0; i < priors.size(); ++i) {
     WEIR_CHECK(priors[i] > 0 && priors[i] < 1);
     kinds_[i].prior = priors[i];
-    Solve(kinds_[i]);
   }
+  SolveAll();
 }
 
 void ReuseOdds::NoteWait(uint32_t kind, uint32_t begin, uint32_t end, double count) {
@@ -31,20 +33,40 @@ void ReuseOdds::NoteUse(uint32_t kind, uint32_t phase, double count) {
 }
 
 void ReuseOdds::Learn() {
+  SolveAll();
   for (Kind& kind : kinds_) {
-    Solve(kind);
     if (kind.came[0] < kMostRemembered) continue;
     for (double& count : kind.came) count /= 2;
     for (double& count : kind.used) count /= 2;
   }
 }
 
-void ReuseOdds::Solve(Kind& kind) {
-  std::array<double, kPhaseCount> chance{};
-  for (uint32_t phase = 0; phase < kPhaseCount; ++phase) {
-    const double used = kind.used[phase] + kPriorCount * kind.prior;
-    chance[phase] = std::min(used / (kind.came[phase] + kPriorCount), 1.0);
+void ReuseOdds::SolveAll() {
+  for (size_t i = 0; i < kinds_.size(); ++i) {
+    const auto family =
+        std::span<const Kind>(kinds_).subspan(i / family_size_ * family_size_, family_size_);
+    Chances chances;
+    chances.fill(kinds_[i].prior);
+    if (family_size_ > 1) chances = Estimate(family, chances);
+    Solve(kinds_[i], Estimate(std::span(&kinds_[i], 1), chances));
   }
+}
+
+ReuseOdds::Chances ReuseOdds::Estimate(std::span<const Kind> kinds, const Chances& prior) {
+  Chances chances;
+  for (uint32_t phase = 0; phase < kPhaseCount; ++phase) {
+    double came = kPriorCount;
+    double used = kPriorCount * prior[phase];
+    for (const Kind& kind : kinds) {
+      came += kind.came[phase];
+      used += kind.used[phase];
+    }
+    chances[phase] = std::min(used / came, 1.0);
+  }
+  return chances;
+}
+
+void ReuseOdds::Solve(Kind& kind, const Chances& chance) {
   for (uint32_t begin = 0; begin < kPhaseCount; ++begin) {
     double waits = 1;  // chance of coming to the phase
     double uses = 0;

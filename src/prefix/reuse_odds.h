@@ -9,6 +9,9 @@
 //     max over q >= p of  P(used in p..q) / E(time it is kept in p..q),
 // the index of Gittins for a wait that can be given up at any time.
 //
+// Kinds come in families. Of a kind of which little was seen, the family's odds are believed: so
+// what is learned of one kind holds for its like until these turn out different.
+//
 // Pure arithmetic. Ownership: plain values. Threads: one caller.
 #pragma once
 
@@ -28,9 +31,10 @@ class ReuseOdds {
     return std::min(static_cast<uint32_t>(std::bit_width(age)), kPhaseCount - 1);
   }
 
-  // One kind for each prior: the chance of use in any one phase, believed as much as what is seen
-  // of kPriorCount things.
-  explicit ReuseOdds(std::span<const double> priors);
+  // One kind for each prior, the chance of use in any one phase; each `family_size` in a row are a
+  // family. The prior is believed as much as what is seen of kPriorCount things of the family, and
+  // the family as much as what is seen of so many of the kind.
+  explicit ReuseOdds(std::span<const double> priors, uint32_t family_size = 1);
 
   // `count` things of `kind` came to the phases [begin, end) unused.
   void NoteWait(uint32_t kind, uint32_t begin, uint32_t end, double count = 1);
@@ -56,9 +60,14 @@ class ReuseOdds {
     std::array<double, kPhaseCount> worth{};
     uint32_t peak = 0;
   };
-  static void Solve(Kind& kind);
+  // Of use in each phase, by what was seen of `kinds` and by what else is believed of it.
+  using Chances = std::array<double, kPhaseCount>;
+  static Chances Estimate(std::span<const Kind> kinds, const Chances& prior);
+  static void Solve(Kind& kind, const Chances& chance);
+  void SolveAll();
 
   std::vector<Kind> kinds_;
+  uint32_t family_size_;
 };
 
 }  // namespace weir

@@ -73,6 +73,19 @@ TEST(ReuseOdds, KindsAreCountedApart) {
   EXPECT_GT(odds.Worth(1, 0), 1.0);  // used in half a unit
 }
 
+TEST(ReuseOdds, AKindOfWhichNothingWasSeenIsTakenForOneOfItsFamily) {
+  ReuseOdds odds(std::array{0.05, 0.05, 0.05, 0.05}, 2);
+  odds.NoteWait(0, 0, 1, kMany);
+  odds.NoteUse(0, 0, kMany);
+  odds.Learn();
+  EXPECT_GT(odds.Worth(1, 0), 1.0);
+  EXPECT_LT(odds.Worth(2, 0), 0.1);  // of another family
+  odds.NoteWait(1, 0, 8, 100);       // it turns out different: (0 + 8 * ~1) / (100 + 8)
+  odds.Learn();
+  EXPECT_LT(odds.Worth(1, 0), 0.1);
+  EXPECT_GT(odds.Worth(0, 0), 1.0);
+}
+
 TEST(ReuseOdds, ForgetsWhatIsLongPast) {
   ReuseOdds odds(std::array{0.05});
   for (int i = 0; i < 40; ++i) {  // always used at once

@@ -21,20 +21,27 @@ ResumePointId Sidecar::FindPoint(NodeId node, uint32_t count) const {
   return id;
 }
 
-void Sidecar::AddPoint(NodeId node, uint32_t count, ResumeClass resume_class) {
+void Sidecar::AddPoint(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back) {
   if (const ResumePointId id = FindPoint(node, count); id != ResumePointId()) {
     points_.Reclassify(id, std::max(resume_class, points_.ClassOf(id)));
     return;
   }
   if (needed_(nodes_[node].start + count).count() == 0) return;
   const ResumePointId id =
-      points_.Add(KeyOf(node, count), resume_class, nodes_[node].start + count);
+      points_.Add(KeyOf(node, count), resume_class, nodes_[node].start + count, came_back);
   if (node.value() >= first_of_node_.size()) first_of_node_.resize(size_t{node.value()} + 1);
   places_[id] = {node, count, std::exchange(first_of_node_[node.value()], id)};
   VisitNeeded(node, count, [&](NodeId needed) {
     tiles_.Cover(needed);
     return true;
   });
+}
+
+void Sidecar::AddGhost(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back) {
+  const uint32_t position = nodes_[node].start + count;
+  if (FindPoint(node, count) != ResumePointId() || needed_(position).count() == 0) return;
+  points_.Evict(points_.Add(KeyOf(node, count), resume_class, position, came_back));
+  Remember(node, count);
 }
 
 void Sidecar::Supersede(NodeId node, uint32_t count) {
@@ -48,18 +55,23 @@ void Sidecar::Supersede(NodeId node, uint32_t count) {
   }
 }
 
-void Sidecar::Touch(NodeId node, uint32_t count) {
+bool Sidecar::Touch(NodeId node, uint32_t count) {
   const ResumePointId id = FindPoint(node, count);
   if (id != ResumePointId()) points_.Touch(id);
   VisitNeeded(node, count, [&](NodeId needed) {
     tiles_.Refresh(needed);
     return true;
   });
+  return id != ResumePointId();
 }
 
 void Sidecar::FindGhosts(const ChainHash& before, std::span<const TokenId> tokens, uint32_t passed,
-                         std::vector<GhostPlaces::Place>& ghosts) const {
+                         uint32_t likely, std::vector<GhostPlaces::Place>& ghosts) const {
   const auto found = static_cast<std::ptrdiff_t>(ghosts.size());
+  if (likely > passed && likely <= tokens.size()) {
+    const uint64_t key = hasher_.Child(before, tokens.first(likely)).low;
+    ghosts.push_back({.tile = before.low, .key = key, .count = likely});
+  }
   for (const GhostPlaces::Place& place : ghosts_.Near(before.low)) {
     const bool is_on_the_way = place.tile == before.low && place.count > passed &&
                                place.count <= tokens.size() &&
@@ -69,10 +81,11 @@ void Sidecar::FindGhosts(const ChainHash& before, std::span<const TokenId> token
   std::ranges::sort(ghosts.begin() + found, ghosts.end(), {}, &GhostPlaces::Place::count);
 }
 
-void Sidecar::NoteMiss(std::span<const GhostPlaces::Place> ghosts) {
+bool Sidecar::NoteMiss(std::span<const GhostPlaces::Place> ghosts) {
   while (!ghosts.empty() && !points_.NoteMiss(ghosts.back().key)) {
     ghosts = ghosts.first(ghosts.size() - 1);
   }
+  return !ghosts.empty();
 }
 
 // Its tiles become interior from the first to the deepest, which is then the first to go: when only
@@ -121,11 +134,12 @@ std::vector<ResumePointId> Sidecar::PointsThatNeed(TileId tile) const {
 
 void Sidecar::DropUnlessWorth(TileId tile, std::vector<NodeId>& bared) {
   if (!tiles_.Keeps(tile)) return;
-  const ResumePointId next = ColdestThatFrees();
-  const bool is_worth = std::ranges::any_of(PointsThatNeed(tile), [&](ResumePointId id) {
-    return next != ResumePointId() && points_.WorthOf(id) >= points_.WorthOf(next);
-  });
-  if (!is_worth) DropTile(tile, bared);
+  double worth = -1;
+  for (const ResumePointId id : PointsThatNeed(tile)) {
+    worth = std::max(worth, points_.WorthOf(id));
+  }
+  const ResumePointId next = worth < 0 ? ResumePointId() : ColdestThatFrees();
+  if (next == ResumePointId() || worth <= points_.WorthOf(next)) DropTile(tile, bared);
 }
 
 void Sidecar::MovePoints(NodeId from, NodeId to) {
@@ -140,11 +154,14 @@ bool Sidecar::FreesTiles(ResumePointId id) const {
   return !VisitNeeded(place.node, place.count, [&](NodeId node) { return tiles_.IsInUse(node); });
 }
 
+void Sidecar::Remember(NodeId node, uint32_t count) {
+  const ChainHash& before = nodes_[nodes_[node].parent].hash;
+  ghosts_.Add({.tile = before.low, .key = KeyOf(node, count), .count = count});
+}
+
 void Sidecar::EvictPoint(ResumePointId id) {
   const Place& place = places_.at(id);
-  ghosts_.Add({.tile = nodes_[nodes_[place.node].parent].hash.low,
-               .key = KeyOf(place.node, place.count),
-               .count = place.count});
+  Remember(place.node, place.count);
   Detach(id);
   points_.Evict(id);
 }

@@ -46,18 +46,21 @@ class Sidecar {
   // as all that follow.
   [[nodiscard]] bool IsComplete(NodeId node, uint32_t count) const;
   // Requires IsComplete. A point that is there keeps the later of both in ResumeClass. Positions
-  // that need no tile get no point.
-  void AddPoint(NodeId node, uint32_t count, ResumeClass resume_class);
+  // that need no tile get no point. `came_back`: see ResumePoints::Add.
+  void AddPoint(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back = false);
+  // A point that cannot be: remembered as if it had been evicted. Nothing if there is one.
+  void AddGhost(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back);
   // Newest points on the path up to there become superseded ones.
   void Supersede(NodeId node, uint32_t count);
-  // Somebody resumed there.
-  void Touch(NodeId node, uint32_t count);
+  // Somebody resumed there. False if there is no point.
+  bool Touch(NodeId node, uint32_t count);
   // Somebody goes on with `tokens` after the whole tiles of hash `before`: appends the evicted
-  // points on the way that lie more than `passed` tokens on, the first one first.
+  // points on the way that lie more than `passed` tokens on, the first one first. Another place to
+  // ask for is `likely` tokens on, if not 0.
   void FindGhosts(const ChainHash& before, std::span<const TokenId> tokens, uint32_t passed,
-                  std::vector<GhostPlaces::Place>& ghosts) const;
-  // The last of `ghosts` that is still known would have been resumed.
-  void NoteMiss(std::span<const GhostPlaces::Place> ghosts);
+                  uint32_t likely, std::vector<GhostPlaces::Place>& ghosts) const;
+  // The last of `ghosts` that is still known would have been resumed. False if none is.
+  bool NoteMiss(std::span<const GhostPlaces::Place> ghosts);
   // The node's tile goes, from other nodes that have it too, and so do the points that need it.
   // Nodes that lose it come to `bared`.
   void DropTile(NodeId node, std::vector<NodeId>& bared) { DropTile(tiles_.TileOf(node), bared); }
@@ -73,7 +76,7 @@ class Sidecar {
   // Frees one tile, or none if all are in use or needed by points worth at least `worth`: then
   // false. Nodes that lose it come to `bared`.
   bool EvictTile(double worth, std::vector<NodeId>& bared);
-  // The tile goes, as with DropTile, unless a point needs it that is worth as much as the point
+  // The tile goes, as with DropTile, unless a point needs it that is worth more than the one
   // that would be evicted next.
   void DropUnlessWorth(TileId tile, std::vector<NodeId>& bared);
 
@@ -109,6 +112,7 @@ class Sidecar {
     Detach(id);
     points_.Remove(id);
   }
+  void Remember(NodeId node, uint32_t count);
   void EvictPoint(ResumePointId id);
   [[nodiscard]] std::vector<ResumePointId> PointsThatNeed(TileId tile) const;
   [[nodiscard]] ResumePointId ColdestThatFrees() const;

@@ -21,6 +21,13 @@ bool SidecarTiles::IsInUse(NodeId node) const {
   return Has(node) && pool_.reference_count(TileOf(node)) > 1;
 }
 
+bool SidecarTiles::IsLentOnce(NodeId node) const {
+  if (!Has(node)) return true;
+  const bool has_others = kept_[TileOf(node).value()].first_holder != node ||
+                          slots_[node.value()].next_holder != NodeId();
+  return !has_others && pool_.reference_count(TileOf(node)) == 2;
+}
+
 void SidecarTiles::Put(NodeId node, const TileRef& tile) {
   WEIR_CHECK(tile && !Has(node));
   if (node.value() >= slots_.size()) slots_.resize(size_t{node.value()} + 1);

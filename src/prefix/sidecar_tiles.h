@@ -34,6 +34,9 @@ class SidecarTiles {
   [[nodiscard]] TileRef Share(NodeId node) const;
   // Whether somebody besides the trie refers to the node's tile: freeing it here frees nothing.
   [[nodiscard]] bool IsInUse(NodeId node) const;
+  // Whether no other node has the node's tile, and one reference besides the trie's; or it has
+  // none.
+  [[nodiscard]] bool IsLentOnce(NodeId node) const;
 
   void Put(NodeId node, const TileRef& tile);  // requires that the node has none; interior at first
   void Drop(NodeId node);  // requires that no point needs it there; nothing if it has none

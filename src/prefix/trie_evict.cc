@@ -1,18 +1,11 @@
 // Taking tiles out: by a pool's shortfall, or all of them.
-#include <limits>
-
 #include "base/check.h"
 #include "prefix/sorted_children.h"
 #include "prefix/trie_state.h"
 
 namespace weir {
-namespace {
 
-constexpr double kAny = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
-bool PrefixTrie::MakeRoom(const TileNeed& need) { return MakeRoomFor(kAny, need); }
+bool PrefixTrie::MakeRoom(const TileNeed& need) { return MakeRoomFor(kAnyWorth, need); }
 
 bool PrefixTrie::MakeRoomFor(double worth, const TileNeed& need) {
   State& state = *state_;
@@ -47,8 +40,9 @@ bool PrefixTrie::State::MakeFullRoom(uint32_t need, double worth) {
   staying.clear();
   while (full.pool()->free_count() < need) {
     const NodeId leaf = leaves.Coldest();
-    if (leaf == NodeId() || IsWorth(leaf, worth)) break;
+    if (leaf == NodeId()) break;
     if (IsEvictable(leaf)) {
+      if (IsWorth(leaf, worth)) break;
       Remove(leaf);
     } else {
       leaves.RemoveLeaf(leaf);
@@ -59,7 +53,7 @@ bool PrefixTrie::State::MakeFullRoom(uint32_t need, double worth) {
   return full.pool()->free_count() >= need;
 }
 
-bool PrefixTrie::State::IsWorth(NodeId leaf, double worth) {
+bool PrefixTrie::State::IsWorth(NodeId leaf, double worth) const {
   bool is_worth = false;
   ForEachSidecar([&](const Sidecar& sidecar) { is_worth |= sidecar.WorthAt(leaf) >= worth; });
   return is_worth;

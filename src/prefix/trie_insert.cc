@@ -121,6 +121,7 @@ bool PrefixTrie::State::RetireTail(NodeId tail, NodeId continuation) {
   heat.Remove(continuation);  // it stands for what the tail's users wanted
   heat.AddColderThan(continuation, nodes[tail].parent);
   leaves.Refresh(continuation);
+  Reorder(continuation);
   Remove(tail);
   return true;
 }

@@ -79,25 +79,30 @@ void PrefixTrie::State::MeasureMatch(uint32_t most, PrefixMatch& match) const {
   match.veto = VetoAt(path, match.full_length, needs);
 }
 
-void PrefixTrie::NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt,
+bool PrefixTrie::NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt,
                           uint32_t position) {
   State& state = *state_;
+  bool was_missed = false;
   const uint32_t first = position / kTileTokens;  // tile
   const ChainHash before = state.nodes[first == 0 ? match.root : match.nodes[first - 1]].hash;
   state.ForEachSidecar([&](Sidecar& sidecar) {
     state.ghosts.clear();
     ChainHash hash = before;
     std::span<const TokenId> rest = prompt.first(prompt.size() - 1).subspan(first * kTileTokens);
-    uint32_t passed = position % kTileTokens;
+    uint32_t start = first * kTileTokens;
     while (!rest.empty()) {
       const std::span<const TokenId> tile = rest.first(std::min<size_t>(rest.size(), kTileTokens));
-      sidecar.FindGhosts(hash, tile, passed, state.ghosts);
+      const auto end = start + static_cast<uint32_t>(tile.size());
+      const bool ends = start < match.full_length && match.full_length <= end;
+      sidecar.FindGhosts(hash, tile, std::max(start, position) - start,
+                         ends ? match.full_length - start : 0, state.ghosts);
       hash = state.hasher.Child(hash, tile);
       rest = rest.subspan(tile.size());
-      passed = 0;
+      start = end;
     }
-    sidecar.NoteMiss(state.ghosts);
+    was_missed |= sidecar.NoteMiss(state.ghosts);
   });
+  return was_missed;
 }
 
 PrefixTiles PrefixTrie::Share(const PrefixMatch& match, uint32_t position) const {

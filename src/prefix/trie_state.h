@@ -37,6 +37,11 @@ struct PrefixTrie::State {
     if (window) visit(*window);
     if (owed) visit(*owed);
   }
+  template <class Visit>
+  void ForEachSidecar(Visit visit) const {
+    if (window) visit(*window);
+    if (owed) visit(*owed);
+  }
 
   // trie_match.cc
   void MatchTiles(std::span<const TokenId> prompt, PrefixMatch& match) const;
@@ -57,7 +62,7 @@ struct PrefixTrie::State {
   // trie_evict.cc
   [[nodiscard]] uint64_t node_count() const { return heat.count() - roots.count(); }  // live
   [[nodiscard]] bool IsEvictable(NodeId node) const;
-  void NoteUse(NodeId node);
+  void NoteUse(NodeId node);  // no root
   // Whether nobody could resume inside a leaf, so that its full tile serves nobody.
   [[nodiscard]] bool IsBarren(NodeId leaf) const;
   void AddLeaf(NodeId node);
@@ -71,7 +76,7 @@ struct PrefixTrie::State {
   void Detach(NodeId node);
   void FreeFlushed(NodeId node);  // and its ancestors, as far as nothing holds them
   bool MakeFullRoom(uint32_t need, double worth);
-  [[nodiscard]] bool IsWorth(NodeId leaf, double worth);  // whether it has a point that is
+  [[nodiscard]] bool IsWorth(NodeId leaf, double worth) const;  // whether it has a point that is
   bool MakeSidecarRoom(Sidecar& sidecar, uint32_t need, double worth, uint64_t& evicted);
 
   // trie_check.cc
@@ -96,7 +101,7 @@ struct PrefixTrie::State {
   PrefixTrieStats counters;  // only those since the start
   mutable uint64_t collisions = 0;
   mutable std::vector<PathTile> path;      // buffer of Match
-  std::vector<NodeId> bared;               // buffer of MakeSidecarRoom
+  std::vector<NodeId> bared;               // buffer: they lost a window or owed tile
   std::vector<NodeId> held_leaves;         // buffer of MakeFullRoom
   std::vector<GhostPlaces::Place> ghosts;  // buffer of NoteMiss
 };

@@ -378,8 +378,21 @@ class Machine : private test::TrieTwinState {
   void GiveUpTail() {
     const Key key = RandomNode();
     if (!key.is_tail()) return;
-    trie_.GiveUpTail(nodes_.at(key).id);
-    if (nodes_.at(key).pins > 0) return;
+    Text text = key.text;
+    text.emplace_back(9);
+    PrefixMatch match;
+    trie_.Match(roots_[key.root].node(), text, match);
+    const Record& record = nodes_.at(key);
+    const bool is_longest = match.nodes.back() == record.id;
+    const PrefixTiles mine = trie_.Share(match, match.full_length);
+    const bool has_users = InViews(&Record::full).contains(record.full) && full() != nullptr;
+    const bool given_up = trie_.GiveUpTail(record.id);
+    ASSERT_FALSE(given_up && (record.pins > 0 || has_users || !is_longest));
+    if (!given_up) return;
+    const NodeTiles& last = mine.tiles.back();
+    ASSERT_TRUE(!last.full || last.full.is_exclusive());
+    ASSERT_TRUE(!last.window || last.window.is_exclusive());
+    ASSERT_TRUE(!last.owed || last.owed.is_exclusive());
     nodes_.erase(key);
     RemoveWorthless(key.Parent());
   }
