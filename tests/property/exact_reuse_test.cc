@@ -148,8 +148,11 @@ TEST_P(ExactReuse, LogitsAreThoseOfAColdRun) {
   if (options.is_generous || counts.events >= 2'000) {
     EXPECT_GT(counts.resumed, 0U);
   }
-  if (!options.is_generous) {
+  // So do vetoes with little memory for several at once: leaves without their windows go first.
+  if (!options.is_generous && (test.memory != Memory::kLittle || counts.events >= 2'000)) {
     EXPECT_GT(counts.vetoed, 0U);
+  }
+  if (!options.is_generous) {
     EXPECT_GT(stats.evicted_nodes + stats.evicted_windows + stats.evicted_owed, 0U);
   }
 }
