@@ -60,7 +60,7 @@ MUTATIONS = [
     Mutation(
         "tail shared, not copied",
         "src/kv/sequence_state.cc",
-        "if (pool == nullptr || !tile) return true;",
+        "if (pool == nullptr || !tile || tile.is_exclusive()) return true;",
         "return true;",
     ),
     Mutation(

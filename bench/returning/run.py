@@ -37,7 +37,7 @@ class Bench:
         peer = [args.peer_server, *same, "-fa", "on", *(["--chat-template-file", template] if template else []),
                 *shlex.split(args.peer_flags)]
         self.peers = {f"llama.cpp {name}": [*peer, *PEERS[name]] for name in args.peers.split(",")}
-        self.size = QUICK if args.quick else dataclasses.replace(FULL, tokens=args.tokens)
+        self.size = QUICK if args.quick else dataclasses.replace(FULL, tokens=args.tokens, rounds=args.rounds)
         self.window, self.samples = args.window, []
 
     def run(self, name):
@@ -126,6 +126,7 @@ def arguments():
     parser.add_argument("--peers", default=",".join(PEERS), help="variants; the first serves in `tight` too")
     parser.add_argument("--peer-flags", default="", help="more flags of llama-server, for each variant")
     parser.add_argument("--tokens", type=int, default=FULL.tokens, help="of a conversation at its start [%(default)s]")
+    parser.add_argument("--rounds", type=int, default=FULL.rounds, help="of turns after the first reading [%(default)s]")
     parser.add_argument("--quick", action="store_true", help="1,000 tokens and one round instead of 6,000 and three")
     parser.add_argument("--json", type=pathlib.Path, help="file for every request's figures")
     return parser.parse_args()
