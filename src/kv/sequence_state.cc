@@ -59,11 +59,12 @@ SequenceState::~SequenceState() { WEIR_CHECK(!open_); }
 
 // The tile that the position parts is copied if others have it, because its rows from there on will
 // be different ones.
-TileNeed SequenceState::AdoptNeed(const PrefixTiles& prefix, bool replays) {
+TileNeed SequenceState::AdoptNeed(const PrefixTiles& prefix,
+                                  const std::optional<ReplaySpan>& replay) {
   if (prefix.position % kTileTokens == 0) return {};
   const auto copies = [](const TileRef& tile) { return tile && !tile.is_exclusive() ? 1U : 0U; };
   const NodeTiles& last = prefix.tiles.back();
-  if (replays) return {.full = copies(last.full)};
+  if (replay) return {.full = copies(last.full)};
   return {.full = copies(last.full), .window = copies(last.window), .owed = copies(last.owed)};
 }
 

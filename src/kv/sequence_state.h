@@ -31,7 +31,8 @@ class SequenceState {
 
   [[nodiscard]] TileId FullTile(uint32_t index) const { return full_[index].id(); }
 
-  [[nodiscard]] static TileNeed AdoptNeed(const PrefixTiles& prefix, bool replays);
+  [[nodiscard]] static TileNeed AdoptNeed(const PrefixTiles& prefix,
+                                          const std::optional<ReplaySpan>& replay);
   Result<void> Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay);
   [[nodiscard]] TileNeed NeedFor(uint32_t tokens, const RetainPlan& retain);
   Result<void> Begin(uint32_t tokens, const RetainPlan& retain);

@@ -43,8 +43,9 @@ uint32_t SequenceView::owed_tile_count() const { return state_->owed_tile_count(
 
 TileId SequenceView::FullTile(uint32_t index) const { return state_->FullTile(index); }
 
-TileNeed SequenceView::AdoptNeed(const PrefixTiles& prefix, bool replays) {
-  return SequenceState::AdoptNeed(prefix, replays);
+TileNeed SequenceView::AdoptNeed(const PrefixTiles& prefix,
+                                 const std::optional<ReplaySpan>& replay) {
+  return SequenceState::AdoptNeed(prefix, replay);
 }
 
 Result<void> SequenceView::Adopt(PrefixTiles&& prefix, const std::optional<ReplaySpan>& replay) {

@@ -137,7 +137,8 @@ class SequenceView {
   // replay->begin: then the chunks up to prefix.position rebuild window and owed rows, read the
   // adopted full rows and write none. A position inside a tile that others have too costs AdoptNeed
   // free tiles for a copy; kResourceExhausted without them (the view then takes no chunk).
-  [[nodiscard]] static TileNeed AdoptNeed(const PrefixTiles& prefix, bool replays);
+  [[nodiscard]] static TileNeed AdoptNeed(const PrefixTiles& prefix,
+                                          const std::optional<ReplaySpan>& replay = std::nullopt);
   [[nodiscard]] Result<void> Adopt(PrefixTiles&& prefix,
                                    const std::optional<ReplaySpan>& replay = std::nullopt);
 

@@ -193,6 +193,42 @@ TEST(SequenceView, ALeavingTileThatAnotherSequenceSeesIsNotWrittenOver) {
   EXPECT_EQ(std::memcmp(cache.window_pool()->KeyPlane(seen, 0), expected.data(), bytes), 0);
 }
 
+TEST(SequenceView, ATileThatOneOtherHasIsGivenUpForItsSlot) {
+  KvCache cache(Layout(130), Budget(10, 4), 2048);
+  SequenceView view(cache);
+  Advance(view, 256);  // rows 127..255 in tiles 0 and 1; from there on tiles 0, 1 and 2 leave
+  EXPECT_EQ(view.NeedFor(300, {}).window, 0U);
+  EXPECT_TRUE(view.LeavingTiles().empty());  // nobody else has them
+  const NodeTiles one = view.TilesAt(0);
+  const NodeTiles other = view.TilesAt(1);
+  const NodeTiles third = view.TilesAt(1);
+  EXPECT_EQ(view.NeedFor(300, {}).window, 2U);
+  const std::vector<NodeTiles> leaving = view.LeavingTiles();
+  ASSERT_EQ(leaving.size(), 1U);  // the second is not free when one lets go
+  EXPECT_EQ(leaving[0].window.id(), one.window.id());
+}
+
+TEST(SequenceView, AdoptingNeedsACopyOfATileInPartThatOthersHave) {
+  KvCache cache(Layout(130), Budget(10, 4), 2048);
+  PrefixTiles prefix;
+  {
+    SequenceView view(cache);
+    Advance(view, 200);
+    prefix = PrefixOf(view, 200);
+    EXPECT_EQ(SequenceView::AdoptNeed(prefix).full, 1U);
+    EXPECT_EQ(SequenceView::AdoptNeed(prefix).window, 1U);
+    const ReplaySpan replay{.begin = 10, .window_whole_from = 10, .owed_whole_from = 10};
+    EXPECT_EQ(SequenceView::AdoptNeed(prefix, replay).full, 1U);
+    EXPECT_EQ(SequenceView::AdoptNeed(prefix, replay).window, 0U);
+    EXPECT_EQ(SequenceView::AdoptNeed(PrefixOf(view, 128)).full, 0U);
+  }
+  EXPECT_EQ(SequenceView::AdoptNeed(prefix).full, 0U);  // now it is the only one
+  const TileId mine = prefix.tiles[1].window.id();
+  SequenceView view(cache);
+  ASSERT_TRUE(view.Adopt(std::move(prefix)).has_value());
+  EXPECT_EQ(view.TilesAt(1).window.id(), mine);
+}
+
 TEST(SequenceView, AReplayLendsNoTileFromBeforeItsRowsAreWhole) {
   // window 300, resumed at 600: rows 301..599 in tiles 2, 3 and 4; computed from 100 on
   KvCache cache(Layout(300), Budget(10, 10), 2048);

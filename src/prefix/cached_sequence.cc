@@ -1,7 +1,7 @@
 #include "prefix/cached_sequence.h"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
@@ -33,26 +33,26 @@ SequenceStart CachedSequence::Start(std::span<const TokenId> prompt,
   tokens_.assign(prompt.begin(), prompt.end());
   prompt_count_ = static_cast<uint32_t>(prompt.size());
   SequenceStart start;
-  bool started = TryStart(reuse == Reuse::kAll ? prompt : Unmatchable(prompt), start);
+  const bool started = TryStart(reuse == Reuse::kAll ? prompt : Unmatchable(prompt), start);
   const bool parts = match_.parts && match_.full_length + 1 < prompt_count_;
   const uint32_t parts_at = parts ? match_.full_length : 0;
-  if (!started) {
-    // No room for a copy of the tile that the prompt parts: begin at its start.
-    const uint32_t whole = start.position / kTileTokens * kTileTokens;
-    start = {};
-    if (!TryStart(prompt.first(whole + 1), start)) {  // parts an earlier tile
-      start = {};
-      started = TryStart(Unmatchable(prompt), start);
-      WEIR_CHECK(started);  // nothing is copied
-    }
-  }
+  if (!started) StartEarlier(prompt, start);
   // What a replay makes again was missed too.
-  const bool replays = start.replay_begin < start.position;
-  const uint32_t kept = replays ? start.safe_length : start.position;
-  if (reuse == Reuse::kAll) came_back_ |= trie_.NoteMiss(match_, prompt, kept);
+  const uint32_t kept = start.replay_begin < start.position ? start.safe_length : start.position;
+  if (reuse == Reuse::kAll) trie_.NoteMiss(match_, prompt, kept);
   start_position_ = start.position;
   PlanResumePoints(message_starts, start, parts_at);
   return start;
+}
+
+// There was no room for a copy of the tile that start.position parts: begins where it begins.
+void CachedSequence::StartEarlier(std::span<const TokenId> prompt, SequenceStart& start) {
+  const uint32_t whole = start.position / kTileTokens * kTileTokens;
+  start = {};
+  if (TryStart(prompt.first(whole + 1), start)) return;
+  start = {};  // it parts an earlier tile
+  const bool started = TryStart(Unmatchable(prompt), start);
+  WEIR_CHECK(started);  // nothing is copied
 }
 
 // The replay that makes the whole full length usable, if it begins behind what is usable anyway.
@@ -92,18 +92,18 @@ bool CachedSequence::Adopt(uint32_t position, const std::optional<ReplaySpan>& r
   const Place place{match_.nodes[last], position - last * kTileTokens};
   PrefixPin source = trie_.Pin(place.node);
   trie_.Stamp(place.node);
-  if (!replay) came_back_ = trie_.StampResume(place.node, place.count);
+  if (!replay) trie_.StampResume(place.node, place.count);
   trie_.Supersede(place.node, place.count);  // the conversation goes on from here
   PrefixTiles tiles = trie_.Share(match_, position);
   const bool is_end = place.count == trie_.TokensOf(place.node).size();
-  const TileNeed copies = SequenceView::AdoptNeed(tiles, replay.has_value());
+  const TileNeed copies = SequenceView::AdoptNeed(tiles, replay);
   if (is_end && !replay && !trie_.MakeRoomFor(trie_.WorthAt(place.node), copies)) {
     // Rather than a point worth more, the tail goes that the conversation goes on from: then its
     // tiles are written on, and no copy is needed.
     source = PrefixPin();
     writes_on_ = trie_.GiveUpTail(place.node);
   }
-  trie_.MakeRoom(SequenceView::AdoptNeed(tiles, replay.has_value()));
+  trie_.MakeRoom(SequenceView::AdoptNeed(tiles, replay));
   return static_cast<bool>(view_->Adopt(std::move(tiles), replay));
 }
 
@@ -144,31 +144,43 @@ void CachedSequence::ExpectBranch(uint32_t position) {
   planned_.insert(at, {position, ResumeClass::kBranch});
 }
 
-// The planned points up to `end` that are worth at least `worth`; that of the least of them.
-// Without any: all that there is.
-double CachedSequence::PlanRetained(uint32_t end, double worth) {
-  double least = PrefixTrie::kAnyWorth;
-  retain_.clear();
-  for (const PlannedPoint& point : planned_) {
-    if (point.position > end) break;
-    const double its = trie_.WorthOf(point.resume_class, end);
-    if (its < worth) continue;
-    retain_.push_back(point.position);
-    least = std::min(least, its);
-  }
-  return least;
-}
-
 Result<KvChunk> CachedSequence::BeginChunk(uint32_t count) {
   WEIR_CHECK(token_count() + count <= tokens_.size());
-  const uint32_t end = token_count() + count;
-  double worth = PlanRetained(end, 0);
-  if (trie_.MakeRoom({.full = view_->NeedFor(count, {}).full})) {
-    while (!MakeRoomWorth(worth, count) && !retain_.empty()) {
-      worth = PlanRetained(end, std::nextafter(worth, PrefixTrie::kAnyWorth));
-    }
+  PlanRetained(token_count() + count);
+  const TileNeed need = view_->NeedFor(count, Retained());
+  const bool has_full = trie_.MakeRoom({.full = need.full});
+  if (has_full && !trie_.MakeRoomFor(0, {.window = need.window, .owed = need.owed})) {
+    RetainWhatIsWorthIt(count);
   }
   return view_->BeginChunk(count, Retained());
+}
+
+// The planned points up to `end`.
+void CachedSequence::PlanRetained(uint32_t end) {
+  retain_.clear();
+  for (const PlannedPoint& point : planned_) {
+    if (point.position <= end) retain_.push_back(point.position);
+  }
+}
+
+// Not all fit without giving something up. After what the chunk cannot do without, each point has
+// its turn, and takes the place of none that is worth as much.
+void CachedSequence::RetainWhatIsWorthIt(uint32_t count) {
+  std::vector<PlannedPoint> due(planned_.begin(),
+                                planned_.begin() + static_cast<std::ptrdiff_t>(retain_.size()));
+  const auto worth_of = [this](const PlannedPoint& point) {
+    return trie_.WorthOf(point.resume_class, point.position);
+  };
+  std::ranges::stable_sort(due, std::ranges::greater(), worth_of);
+  retain_.clear();
+  if (!MakeRoomWorth(PrefixTrie::kAnyWorth, count)) {
+    ReleaseOwnWindows();
+    if (!MakeRoomWorth(PrefixTrie::kAnyWorth, count)) return;
+  }
+  for (const PlannedPoint& point : due) {
+    retain_.push_back(point.position);
+    if (!MakeRoomWorth(worth_of(point), count)) retain_.pop_back();
+  }
 }
 
 // Makes room for the chunk's recent tiles and the points in retain_, tile by tile in the order of
@@ -181,22 +193,25 @@ bool CachedSequence::MakeRoomWorth(double worth, uint32_t count) {
     TileNeed need = view_->NeedFor(count, Retained());
     need.full = 0;
     if (trie_.MakeRoomFor(0, need)) return true;
-    if (GiveUpLeavingTile()) continue;
+    if (GiveUpLeavingTile(need, worth)) continue;
     const TileNeed next{.window = free_after(cache_.window_pool(), need.window),
                         .owed = free_after(cache_.owed_pool(), need.owed)};
-    if (!trie_.MakeRoomFor(worth, next)) break;
+    if (!trie_.MakeRoomFor(worth, next)) return false;
   }
-  if (!retain_.empty()) return false;
-  ReleaseOwnWindows();
-  const TileNeed need = view_->NeedFor(count, {});
-  return trie_.MakeRoomFor(worth, {.window = need.window, .owed = need.owed});
 }
 
-// The chunk takes over the slots of leaving tiles that nobody else has.
-bool CachedSequence::GiveUpLeavingTile() {
+// One of a pool that is short: the chunk takes over the slot if nobody else has the tile.
+bool CachedSequence::GiveUpLeavingTile(const TileNeed& need, double worth) {
+  const auto is_short = [](const TilePool* pool, uint32_t tiles) {
+    return pool != nullptr && pool->free_count() < tiles;
+  };
+  const bool is_window_short = is_short(cache_.window_pool(), need.window);
+  const bool is_owed_short = is_short(cache_.owed_pool(), need.owed);
   const std::vector<NodeTiles> leaving = view_->LeavingTiles();
-  return std::ranges::any_of(
-      leaving, [this](const NodeTiles& tiles) { return trie_.DropUnlessWorth(tiles); });
+  return std::ranges::any_of(leaving, [&](const NodeTiles& tiles) {
+    const bool is_of_use = (tiles.window && is_window_short) || (tiles.owed && is_owed_short);
+    return is_of_use && trie_.DropUnlessWorth(tiles, worth);
+  });
 }
 
 RetainPlan CachedSequence::Retained() const {
@@ -273,7 +288,7 @@ void CachedSequence::Finish() {
   if (is_detached_ || end == 0 || end < start_position_) return;  // nothing new, or in a replay
   const Place place = PlaceOf(end);
   if (place.node == NodeId()) return;
-  if (trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest, came_back_)) {
+  if (trie_.AddResumePoint(place.node, place.count, ResumeClass::kNewest)) {
     trie_.Supersede(place.node, place.count - 1);
   }
   trie_.Restamp(place.node);

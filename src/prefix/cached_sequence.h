@@ -92,15 +92,17 @@ class CachedSequence {
   };
 
   [[nodiscard]] std::optional<ReplaySpan> ReplayWorthwhile() const;
+  void StartEarlier(std::span<const TokenId> prompt, SequenceStart& start);
   [[nodiscard]] bool TryStart(std::span<const TokenId> prompt, SequenceStart& start);
   [[nodiscard]] bool Adopt(uint32_t position, const std::optional<ReplaySpan>& replay);
   // `parts_at`: where a cached text goes on in another way; 0: nowhere.
   void PlanResumePoints(std::span<const uint32_t> message_starts, const SequenceStart& start,
                         uint32_t parts_at);
-  double PlanRetained(uint32_t end, double worth);
+  void PlanRetained(uint32_t end);
   [[nodiscard]] RetainPlan Retained() const;
   bool MakeRoomWorth(double worth, uint32_t count);
-  bool GiveUpLeavingTile();
+  bool GiveUpLeavingTile(const TileNeed& need, double worth);
+  void RetainWhatIsWorthIt(uint32_t count);
   void PublishWholeTiles();
   void PublishResumePoints();
   // The node that holds position - 1, a tail if need be; none when it cannot be published.
@@ -124,7 +126,6 @@ class CachedSequence {
   uint32_t published_tiles_ = 0;  // cursor_ is that of tile published_tiles_ - 1
   bool is_detached_ = false;      // the trie was flushed: nothing more is published
   uint32_t start_position_ = 0;
-  bool came_back_ = false;  // the prompt goes on from a resume point that is or was
   bool writes_on_ = false;  // in the tail that it began from, which is in the trie no more
   std::vector<PlannedPoint> planned_;  // ascending, those not yet kept
   std::vector<uint32_t> retain_;       // buffer of PlanRetained

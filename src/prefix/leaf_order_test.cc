@@ -127,15 +127,30 @@ class Twin {
       node.kind = 0;
     }
     node.is_known = true;
+    node.is_first = false;
     node.used_at = now_;
     Watch(key, node.kind);  // of so few nodes all are in the sample
   }
-  void Refresh(NodeId id) { nodes_[id].used_at = now_; }
+  void UseTail(NodeId tail, NodeId parent) {
+    nodes_[tail] = {
+        .is_known = true, .is_leaf = IsLeaf(tail), .kind = nodes_.at(parent).kind, .used_at = now_};
+  }
+  void Refresh(NodeId id) {
+    nodes_[id].used_at = now_;
+    nodes_[id].is_first = false;
+  }
+  void PutFirst(NodeId id) { nodes_[id].is_first = true; }
+  void PutNoneFirst() {
+    for (auto& [id, node] : nodes_) node.is_first = false;
+  }
   void Forget(NodeId id, uint64_t key) {
     gone_[key] = nodes_[id].kind;
     nodes_.erase(id);
   }
-  void SetLeaf(NodeId id, bool is_leaf) { nodes_[id].is_leaf = is_leaf; }
+  void SetLeaf(NodeId id, bool is_leaf) {
+    nodes_[id].is_leaf = is_leaf;
+    nodes_[id].is_first = false;
+  }
   [[nodiscard]] bool Knows(NodeId id) const { return nodes_.contains(id); }
   [[nodiscard]] bool IsLeaf(NodeId id) const { return Knows(id) && nodes_.at(id).is_leaf; }
 
@@ -146,6 +161,7 @@ class Twin {
     }
     std::ranges::sort(leaves, {}, [this](NodeId id) {
       const Node& node = nodes_.at(id);
+      if (node.is_first) return std::tuple(-1.0, false, node.used_at, id.value());
       const uint32_t phase = ReuseOdds::PhaseOf(now_ - node.used_at);
       const bool is_young = phase < odds_.PeakOf(node.kind);
       return std::tuple(odds_.Worth(node.kind, phase), is_young,
@@ -159,6 +175,7 @@ class Twin {
   struct Node {
     bool is_known = false;
     bool is_leaf = false;
+    bool is_first = false;
     uint32_t kind = 0;
     uint64_t used_at = 0;
   };
@@ -223,11 +240,18 @@ TEST(LeafOrder, IsThatOfASlowTwin) {
       const bool is_leaf = twin.IsLeaf(node);
       is_leaf ? order.RemoveLeaf(node) : order.AddLeaf(node);
       twin.SetLeaf(node, !is_leaf);
-    } else if (!twin.IsLeaf(node)) {
+    } else if (twin.IsLeaf(node)) {
+      order.PutFirst(node);
+      twin.PutFirst(node);
+    } else if (const NodeId parent(node.value() + 1); step % 2 == 0 && twin.Knows(parent)) {
+      order.UseTail(node, parent);
+      twin.UseTail(node, parent);
+    } else {
       order.Forget(node, key_of(node));
       twin.Forget(node, key_of(node));
     }
     ASSERT_EQ(InOrder(order), twin.Order()) << "step " << step;
+    twin.PutNoneFirst();  // InOrder takes all leaves out and puts them in again
   }
 }
 

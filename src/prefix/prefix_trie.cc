@@ -134,8 +134,7 @@ void PrefixTrie::Restamp(NodeId node) {
   state.Reorder(end);
 }
 
-bool PrefixTrie::AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class,
-                                bool came_back) {
+bool PrefixTrie::AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class) {
   State& state = *state_;
   if (!state.nodes[node].is_live()) return false;
   bool is_complete = true;
@@ -143,9 +142,9 @@ bool PrefixTrie::AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_
       [&](const Sidecar& sidecar) { is_complete &= sidecar.IsComplete(node, count); });
   state.ForEachSidecar([&](Sidecar& sidecar) {
     if (is_complete) {
-      sidecar.AddPoint(node, count, resume_class, came_back);
+      sidecar.AddPoint(node, count, resume_class);
     } else {
-      sidecar.AddGhost(node, count, resume_class, came_back);
+      sidecar.AddGhost(node, count, resume_class);
     }
   });
   return is_complete;
@@ -174,35 +173,38 @@ bool PrefixTrie::GiveUpTail(NodeId tail) {
   State& state = *state_;
   const Node& node = state.nodes[tail];
   if (!node.is_live() || !node.is_tail() || state.IsHeld(tail)) return false;
+  // Nobody else's, once the trie lets go.
   bool is_lent_once = !node.full || state.full.pool()->reference_count(node.full.id()) == 2;
   state.ForEachSidecar(
       [&](const Sidecar& sidecar) { is_lent_once &= sidecar.tiles().IsLentOnce(tail); });
-  if (is_lent_once) state.Remove(tail);
-  return is_lent_once;
+  if (!is_lent_once) return false;
+  state.Remove(tail);
+  ++state.counters.evicted_nodes;
+  return true;
 }
 
-double PrefixTrie::WorthAt(NodeId node) const {
-  double worth = 0;
-  state_->ForEachSidecar(
-      [&](const Sidecar& sidecar) { worth = std::max(worth, sidecar.WorthAt(node)); });
-  return worth;
-}
+double PrefixTrie::WorthAt(NodeId node) const { return std::max(state_->WorthAt(node), 0.0); }
 
-bool PrefixTrie::DropUnlessWorth(const NodeTiles& tiles) {
+bool PrefixTrie::DropUnlessWorth(const NodeTiles& tiles, double worth) {
   State& state = *state_;
-  state.bared.clear();
-  if (state.window) state.window->DropUnlessWorth(tiles.window.id(), state.bared);
-  if (state.owed) state.owed->DropUnlessWorth(tiles.owed.id(), state.bared);
-  const bool dropped = !state.bared.empty();
-  state.OnBared();
+  bool dropped = false;
+  const auto drop = [&](std::optional<Sidecar>& sidecar, TileId tile, uint64_t& evicted) {
+    if (!sidecar) return;
+    state.bared.clear();
+    sidecar->DropUnlessWorth(tile, worth, state.bared);
+    if (state.bared.empty()) return;
+    ++evicted;
+    dropped = true;
+    state.OnBared();
+  };
+  drop(state.window, tiles.window.id(), state.counters.evicted_windows);
+  drop(state.owed, tiles.owed.id(), state.counters.evicted_owed);
   return dropped;
 }
 
-bool PrefixTrie::StampResume(NodeId node, uint32_t count) {
-  if (!state_->nodes[node].is_live()) return false;
-  bool is_point = false;
-  state_->ForEachSidecar([&](Sidecar& sidecar) { is_point |= sidecar.Touch(node, count); });
-  return is_point;
+void PrefixTrie::StampResume(NodeId node, uint32_t count) {
+  if (!state_->nodes[node].is_live()) return;
+  state_->ForEachSidecar([&](Sidecar& sidecar) { sidecar.Touch(node, count); });
 }
 
 std::vector<NodeId> PrefixTrie::Nodes() const {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -122,9 +123,7 @@ class PrefixTrie {
   // Keeps the window and owed tiles that decoding from `count` tokens into `node` needs. False if
   // one is missing: then the place is remembered like that of an evicted point, so that it is known
   // if somebody would have resumed there. A point that is there keeps the later of both classes.
-  // `came_back`: the conversation did before, so that it is the likelier to do so again.
-  bool AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class,
-                      bool came_back = false);
+  bool AddResumePoint(NodeId node, uint32_t count, ResumeClass resume_class);
   // A conversation goes on from `count` tokens into `node`: the newest points on the path up to
   // there are superseded.
   void Supersede(NodeId node, uint32_t count);
@@ -134,15 +133,14 @@ class PrefixTrie {
 
   // Heat. Stamp: a request begins, which uses the path to `node` (the root, if it found nothing)
   // and what it inserts. Restamp: it ends, and was using that path until now. StampResume: it
-  // resumed there; only what the last W tokens before that place need is refreshed. False if
-  // there is no resume point.
+  // resumed there; only what the last W tokens before that place need is refreshed. NoteMiss: a
+  // request with this prompt resumes at `position` because nothing further on is left; the last
+  // resume point there that was evicted, whose class it returns, would have served it.
   void Stamp(NodeId node);
   void Restamp(NodeId node);
-  bool StampResume(NodeId node, uint32_t count);
-  // A request with this prompt resumes at `position` because nothing further on is left. Resume
-  // points there that were evicted would have served it: the order learns that. False if there were
-  // none.
-  bool NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt, uint32_t position);
+  void StampResume(NodeId node, uint32_t count);
+  std::optional<ResumeClass> NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt,
+                                      uint32_t position);
 
   static constexpr double kAnyWorth = std::numeric_limits<double>::infinity();
 
@@ -151,7 +149,8 @@ class PrefixTrie {
   // ResumePoints' order. Nodes whose full tile a running sequence uses stay like pinned ones: they
   // would free nothing. False if something is still missing; what could be freed is free then too.
   bool MakeRoom(const TileNeed& need);
-  // The same, but gives up no resume point that is worth `worth` or more, with full tiles neither.
+  // The same, but gives up no resume point that is worth `worth` or more; of full tiles nothing as
+  // soon as the leaf to go next has one.
   bool MakeRoomFor(double worth, const TileNeed& need);
   // What a resume point that is to be is worth beside those that are kept.
   [[nodiscard]] double WorthOf(ResumeClass resume_class, uint32_t position) const;
@@ -162,8 +161,8 @@ class PrefixTrie {
   // The same of whatever nodes have the window or the owed tile of `tiles`.
   void DropTiles(const NodeTiles& tiles);
   // The same, unless a resume point that needs the tile is worth more than the one that MakeRoom
-  // would give up next. False if nothing was dropped.
-  bool DropUnlessWorth(const NodeTiles& tiles);
+  // would give up next, or at least `worth`. False if nothing was dropped.
+  bool DropUnlessWorth(const NodeTiles& tiles, double worth);
   // Removes a tail whose tiles nobody has but the trie and, with one reference, the caller, who may
   // then write on in them. False, and nothing done, if there is somebody else.
   bool GiveUpTail(NodeId tail);

@@ -239,16 +239,15 @@ ResumePoints& ResumePoints::operator=(ResumePoints&&) noexcept = default;
 
 void ResumePoints::Tick() { ++state_->now; }
 
-ResumePointId ResumePoints::Add(uint64_t key, ResumeClass resume_class, uint32_t tokens,
-                                bool came_back) {
+ResumePointId ResumePoints::Add(uint64_t key, ResumeClass resume_class, uint32_t tokens) {
   State& state = *state_;
   ++state.uses;
   state.LearnSometimes();
-  bool was_resumed = came_back;
+  bool was_resumed = false;
   const auto found = state.slots.find(key);
   if (found != state.slots.end()) {
     const Point& known = state.points[found->second];
-    was_resumed |= known.was_resumed;
+    was_resumed = known.was_resumed;
     if (known.state == PointState::kGhost) state.DropGhost(found->second);
   }
   const uint32_t slot = state.Take(key);
@@ -292,18 +291,18 @@ void ResumePoints::Remove(ResumePointId id) {
   state_->Free(slot);
 }
 
-bool ResumePoints::NoteMiss(uint64_t key) {
+std::optional<ResumeClass> ResumePoints::NoteMiss(uint64_t key) {
   State& state = *state_;
   const auto found = state.slots.find(key);
   if (found == state.slots.end() || state.points[found->second].state != PointState::kGhost) {
-    return false;
+    return std::nullopt;
   }
   const uint32_t slot = found->second;
   state.CountUse(state.points[slot]);
   state.Restart(slot);
   state.Unlink(kGhostList, slot);  // it is worth knowing a little longer
   state.PushWarmest(kGhostList, slot);
-  return true;
+  return state.points[slot].resume_class;
 }
 
 ResumePointId ResumePoints::Coldest() const { return state_->After(0); }

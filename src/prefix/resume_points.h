@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/ids.h"
 
@@ -43,18 +44,16 @@ class ResumePoints {
   // A new moment: time goes by in requests, because all uses of one come together.
   void Tick();
 
-  // `key` names the place (the node's chain hash and the position in it), also after the point was
-  // evicted. `tokens`: what resuming here saves, about. `came_back`: the conversation did before,
-  // which counts as if the point had been resumed.
-  ResumePointId Add(uint64_t key, ResumeClass resume_class, uint32_t tokens = 1,
-                    bool came_back = false);
+  // `key` names the place (the hash of all tokens up to there), also after the point was evicted.
+  // `tokens`: what resuming here saves, about.
+  ResumePointId Add(uint64_t key, ResumeClass resume_class, uint32_t tokens = 1);
   void Reclassify(ResumePointId id, ResumeClass resume_class);
   // A request resumed here.
   void Touch(ResumePointId id);
   void Remove(ResumePointId id);  // another takes its place; no ghost
-  // A request would have resumed at `key`, but no point was there. False: no ghost either, so that
-  // the next place above may be the one that was missed.
-  bool NoteMiss(uint64_t key);
+  // A request would have resumed at `key`, but no point was there. The class of the ghost that was;
+  // without one the next place above may be the one that was missed.
+  std::optional<ResumeClass> NoteMiss(uint64_t key);
 
   // The point whose loss costs least, by the order above; none (0) if there is none. NextColdest:
   // the one after it, for a caller that must skip points in use.

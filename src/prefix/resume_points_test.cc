@@ -107,24 +107,6 @@ TEST(ResumePoints, AClassThatComesBackStaysBeforeOneThatDoesNot) {
 
 // Eight conversations take turns and there is room for the points of three. By last use none would
 // ever be found; the best possible is three of eight.
-// Each turn's point lies at another place. Some conversations come back always, others never.
-TEST(ResumePoints, AConversationThatCameBackStaysBeforeOneThatDidNot) {
-  ResumePoints points;
-  ResumePointId regular = points.Add(0, ResumeClass::kNewest);
-  for (uint64_t turn = 1; turn <= 200; ++turn) {
-    points.Tick();
-    points.Evict(points.Add(1000 + turn, ResumeClass::kNewest));
-    points.Tick();
-    points.Touch(regular);
-    points.Remove(regular);
-    regular = points.Add(turn, ResumeClass::kNewest, 1, true);
-  }
-  points.Tick();
-  points.Tick();
-  const ResumePointId other = points.Add(5000, ResumeClass::kNewest);
-  EXPECT_EQ(InOrder(points), (std::vector{other, regular}));
-}
-
 TEST(ResumePoints, LearnThatConversationsTakeTurns) {
   SmallCache cache(3);
   constexpr uint32_t kTurns = 8 * 60;
@@ -139,7 +121,7 @@ TEST(ResumePoints, KnowWhatWasEvictedButNotWhatWasRemoved) {
   ResumePoints points;
   points.Evict(points.Add(1, ResumeClass::kNewest));
   points.Remove(points.Add(2, ResumeClass::kNewest));
-  EXPECT_TRUE(points.NoteMiss(1));
+  EXPECT_EQ(points.NoteMiss(1), ResumeClass::kNewest);
   EXPECT_FALSE(points.NoteMiss(2));
   EXPECT_FALSE(points.NoteMiss(3));
   points.Add(1, ResumeClass::kNewest);
@@ -208,15 +190,15 @@ class Twin {
     End(ghosts_.front(), false);
     ghosts_.pop_front();
   }
-  bool NoteMiss(uint64_t key) {
+  std::optional<ResumeClass> NoteMiss(uint64_t key) {
     const auto ghost = std::ranges::find(ghosts_, key, &Point::key);
-    if (ghost == ghosts_.end()) return false;
+    if (ghost == ghosts_.end()) return std::nullopt;
     Point point = *ghost;
     End(point, true);
     Begin(point);
     ghosts_.erase(ghost);
     ghosts_.push_back(point);
-    return true;
+    return point.resume_class;
   }
 
   [[nodiscard]] const Point& at(size_t index) const { return points_[index]; }

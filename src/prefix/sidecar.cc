@@ -21,14 +21,14 @@ ResumePointId Sidecar::FindPoint(NodeId node, uint32_t count) const {
   return id;
 }
 
-void Sidecar::AddPoint(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back) {
+void Sidecar::AddPoint(NodeId node, uint32_t count, ResumeClass resume_class) {
   if (const ResumePointId id = FindPoint(node, count); id != ResumePointId()) {
     points_.Reclassify(id, std::max(resume_class, points_.ClassOf(id)));
     return;
   }
   if (needed_(nodes_[node].start + count).count() == 0) return;
   const ResumePointId id =
-      points_.Add(KeyOf(node, count), resume_class, nodes_[node].start + count, came_back);
+      points_.Add(KeyOf(node, count), resume_class, nodes_[node].start + count);
   if (node.value() >= first_of_node_.size()) first_of_node_.resize(size_t{node.value()} + 1);
   places_[id] = {node, count, std::exchange(first_of_node_[node.value()], id)};
   VisitNeeded(node, count, [&](NodeId needed) {
@@ -37,10 +37,10 @@ void Sidecar::AddPoint(NodeId node, uint32_t count, ResumeClass resume_class, bo
   });
 }
 
-void Sidecar::AddGhost(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back) {
+void Sidecar::AddGhost(NodeId node, uint32_t count, ResumeClass resume_class) {
   const uint32_t position = nodes_[node].start + count;
   if (FindPoint(node, count) != ResumePointId() || needed_(position).count() == 0) return;
-  points_.Evict(points_.Add(KeyOf(node, count), resume_class, position, came_back));
+  points_.Evict(points_.Add(KeyOf(node, count), resume_class, position));
   Remember(node, count);
 }
 
@@ -55,14 +55,13 @@ void Sidecar::Supersede(NodeId node, uint32_t count) {
   }
 }
 
-bool Sidecar::Touch(NodeId node, uint32_t count) {
+void Sidecar::Touch(NodeId node, uint32_t count) {
   const ResumePointId id = FindPoint(node, count);
   if (id != ResumePointId()) points_.Touch(id);
   VisitNeeded(node, count, [&](NodeId needed) {
     tiles_.Refresh(needed);
     return true;
   });
-  return id != ResumePointId();
 }
 
 void Sidecar::FindGhosts(const ChainHash& before, std::span<const TokenId> tokens, uint32_t passed,
@@ -81,11 +80,12 @@ void Sidecar::FindGhosts(const ChainHash& before, std::span<const TokenId> token
   std::ranges::sort(ghosts.begin() + found, ghosts.end(), {}, &GhostPlaces::Place::count);
 }
 
-bool Sidecar::NoteMiss(std::span<const GhostPlaces::Place> ghosts) {
-  while (!ghosts.empty() && !points_.NoteMiss(ghosts.back().key)) {
-    ghosts = ghosts.first(ghosts.size() - 1);
+std::optional<ResumeClass> Sidecar::NoteMiss(std::span<const GhostPlaces::Place> ghosts) {
+  std::optional<ResumeClass> resume_class;
+  for (size_t i = ghosts.size(); i > 0 && !resume_class; --i) {
+    resume_class = points_.NoteMiss(ghosts[i - 1].key);
   }
-  return !ghosts.empty();
+  return resume_class;
 }
 
 // Its tiles become interior from the first to the deepest, which is then the first to go: when only
@@ -111,7 +111,10 @@ void Sidecar::Forget(NodeId node) {
 
 void Sidecar::DropTile(TileId tile, std::vector<NodeId>& bared) {
   if (!tiles_.Keeps(tile)) return;
-  for (const ResumePointId id : PointsThatNeed(tile)) EvictPoint(id);
+  for (const ResumePointId id : PointsThatNeed(tile)) {
+    bared.push_back(places_.at(id).node);  // below those that lose the tile
+    EvictPoint(id);
+  }
   tiles_.Evict(tile, bared);
 }
 
@@ -132,14 +135,11 @@ std::vector<ResumePointId> Sidecar::PointsThatNeed(TileId tile) const {
   return points;
 }
 
-void Sidecar::DropUnlessWorth(TileId tile, std::vector<NodeId>& bared) {
+void Sidecar::DropUnlessWorth(TileId tile, double worth, std::vector<NodeId>& bared) {
   if (!tiles_.Keeps(tile)) return;
-  double worth = -1;
-  for (const ResumePointId id : PointsThatNeed(tile)) {
-    worth = std::max(worth, points_.WorthOf(id));
-  }
-  const ResumePointId next = worth < 0 ? ResumePointId() : ColdestThatFrees();
-  if (next == ResumePointId() || worth <= points_.WorthOf(next)) DropTile(tile, bared);
+  double its = -1;
+  for (const ResumePointId id : PointsThatNeed(tile)) its = std::max(its, points_.WorthOf(id));
+  if (its < worth && ColdestThatFrees(its) == ResumePointId()) DropTile(tile, bared);
 }
 
 void Sidecar::MovePoints(NodeId from, NodeId to) {
@@ -174,15 +174,19 @@ double Sidecar::WorthAt(NodeId node) const {
   return worth;
 }
 
-ResumePointId Sidecar::ColdestThatFrees() const {
+// Of those worth less than `worth`.
+ResumePointId Sidecar::ColdestThatFrees(double worth) const {
   ResumePointId id = points_.Coldest();
-  while (id != ResumePointId() && !FreesTiles(id)) id = points_.NextColdest(id);
-  return id;
+  while (id != ResumePointId() && points_.WorthOf(id) < worth) {
+    if (FreesTiles(id)) return id;
+    id = points_.NextColdest(id);
+  }
+  return {};
 }
 
 bool Sidecar::EvictColdest(double worth) {
-  const ResumePointId id = ColdestThatFrees();
-  if (id == ResumePointId() || points_.WorthOf(id) >= worth) return false;
+  const ResumePointId id = ColdestThatFrees(worth);
+  if (id == ResumePointId()) return false;
   EvictPoint(id);
   return true;
 }

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -46,21 +48,21 @@ class Sidecar {
   // as all that follow.
   [[nodiscard]] bool IsComplete(NodeId node, uint32_t count) const;
   // Requires IsComplete. A point that is there keeps the later of both in ResumeClass. Positions
-  // that need no tile get no point. `came_back`: see ResumePoints::Add.
-  void AddPoint(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back = false);
+  // that need no tile get no point.
+  void AddPoint(NodeId node, uint32_t count, ResumeClass resume_class);
   // A point that cannot be: remembered as if it had been evicted. Nothing if there is one.
-  void AddGhost(NodeId node, uint32_t count, ResumeClass resume_class, bool came_back);
+  void AddGhost(NodeId node, uint32_t count, ResumeClass resume_class);
   // Newest points on the path up to there become superseded ones.
   void Supersede(NodeId node, uint32_t count);
-  // Somebody resumed there. False if there is no point.
-  bool Touch(NodeId node, uint32_t count);
+  // Somebody resumed there.
+  void Touch(NodeId node, uint32_t count);
   // Somebody goes on with `tokens` after the whole tiles of hash `before`: appends the evicted
   // points on the way that lie more than `passed` tokens on, the first one first. Another place to
   // ask for is `likely` tokens on, if not 0.
   void FindGhosts(const ChainHash& before, std::span<const TokenId> tokens, uint32_t passed,
                   uint32_t likely, std::vector<GhostPlaces::Place>& ghosts) const;
-  // The last of `ghosts` that is still known would have been resumed. False if none is.
-  bool NoteMiss(std::span<const GhostPlaces::Place> ghosts);
+  // The last of `ghosts` that is still known would have been resumed. Its class, if there is one.
+  std::optional<ResumeClass> NoteMiss(std::span<const GhostPlaces::Place> ghosts);
   // The node's tile goes, from other nodes that have it too, and so do the points that need it.
   // Nodes that lose it come to `bared`.
   void DropTile(NodeId node, std::vector<NodeId>& bared) { DropTile(tiles_.TileOf(node), bared); }
@@ -76,9 +78,9 @@ class Sidecar {
   // Frees one tile, or none if all are in use or needed by points worth at least `worth`: then
   // false. Nodes that lose it come to `bared`.
   bool EvictTile(double worth, std::vector<NodeId>& bared);
-  // The tile goes, as with DropTile, unless a point needs it that is worth more than the one
-  // that would be evicted next.
-  void DropUnlessWorth(TileId tile, std::vector<NodeId>& bared);
+  // The tile goes, as with DropTile, unless a point needs it that is worth more than the one that
+  // would be evicted next, or at least `worth`.
+  void DropUnlessWorth(TileId tile, double worth, std::vector<NodeId>& bared);
 
   [[nodiscard]] const ResumePoints& points() const { return points_; }
   // Every count and list recomputed.
@@ -115,7 +117,7 @@ class Sidecar {
   void Remember(NodeId node, uint32_t count);
   void EvictPoint(ResumePointId id);
   [[nodiscard]] std::vector<ResumePointId> PointsThatNeed(TileId tile) const;
-  [[nodiscard]] ResumePointId ColdestThatFrees() const;
+  [[nodiscard]] ResumePointId ColdestThatFrees(double worth) const;
   bool EvictColdest(double worth);
   [[nodiscard]] bool FreesTiles(ResumePointId id) const;
 

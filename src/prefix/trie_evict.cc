@@ -1,4 +1,6 @@
 // Taking tiles out: by a pool's shortfall, or all of them.
+#include <algorithm>
+
 #include "base/check.h"
 #include "prefix/sorted_children.h"
 #include "prefix/trie_state.h"
@@ -42,7 +44,7 @@ bool PrefixTrie::State::MakeFullRoom(uint32_t need, double worth) {
     const NodeId leaf = leaves.Coldest();
     if (leaf == NodeId()) break;
     if (IsEvictable(leaf)) {
-      if (IsWorth(leaf, worth)) break;
+      if (WorthAt(leaf) >= worth) break;
       Remove(leaf);
     } else {
       leaves.RemoveLeaf(leaf);
@@ -53,10 +55,10 @@ bool PrefixTrie::State::MakeFullRoom(uint32_t need, double worth) {
   return full.pool()->free_count() >= need;
 }
 
-bool PrefixTrie::State::IsWorth(NodeId leaf, double worth) const {
-  bool is_worth = false;
-  ForEachSidecar([&](const Sidecar& sidecar) { is_worth |= sidecar.WorthAt(leaf) >= worth; });
-  return is_worth;
+double PrefixTrie::State::WorthAt(NodeId id) const {
+  double worth = -1;
+  ForEachSidecar([&](const Sidecar& sidecar) { worth = std::max(worth, sidecar.WorthAt(id)); });
+  return worth;
 }
 
 bool PrefixTrie::State::MakeSidecarRoom(Sidecar& sidecar, uint32_t need, double worth,

@@ -1,6 +1,7 @@
 // What leaves the trie, in which order, and what stays.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,18 @@ TEST_F(TrieEviction, ALeafWhoseWindowComesBackIsNoLongerTheFirstToGo) {
   EXPECT_EQ(FullLength("a128 b"), 0U);
 }
 
+TEST_F(TrieEviction, ALeafBelowALostWindowGoesFirstAlsoWhenItsRequestEnds) {
+  Make({.full_tiles = 5, .window_tiles = 5, .window = 257});
+  Insert("a128");
+  const std::vector<NodeId> nodes = Insert("x128 y128 z20");
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[2], 20, ResumeClass::kNewest));
+  trie_->DropSidecars(nodes[0]);  // its last tokens are needed at z's end
+  trie_->Restamp(nodes[2]);
+  EXPECT_TRUE(MakeRoom({.full = 2}));
+  EXPECT_EQ(FullLength("x128 y128 z20"), 256U);
+  EXPECT_EQ(FullLength("a128 b"), 128U);
+}
+
 TEST_F(TrieEviction, LeavesThatAReplayCanResumeKeepTheirPlace) {
   Make({.full_tiles = 6, .window_tiles = 6, .window = 129}, ~uint64_t{0}, 256);
   Insert("a128 b128");
@@ -154,14 +167,16 @@ TEST_F(TrieEviction, ATileIsGivenUpUnlessItsPointIsWorthTheNextToGo) {
   const std::vector<NodeId> nodes = Insert("a128 b128 c128");
   ASSERT_TRUE(trie_->AddResumePoint(nodes[0], 128, ResumeClass::kPeriodic));
   ASSERT_TRUE(trie_->AddResumePoint(nodes[2], 128, ResumeClass::kNewest));
-  const auto drop = [&](const char* text, uint32_t position) {
-    trie_->DropUnlessWorth(trie_->Share(Match(text), position).tiles.back());
+  const auto drop = [&](const char* text, uint32_t position, double worth = PrefixTrie::kAnyWorth) {
+    trie_->DropUnlessWorth(trie_->Share(Match(text), position).tiles.back(), worth);
     trie_->CheckInvariants();
   };
   drop("a128 b128 c128 x", 384);  // a would go before it
   EXPECT_TRUE(trie_->HasWindow(nodes[2]));
   drop("a128 b128 x", 256);  // no point needs it
   EXPECT_FALSE(trie_->HasWindow(nodes[1]));
+  drop("a128 x", 128, trie_->WorthOf(ResumeClass::kPeriodic, 128));  // that is what it is worth
+  EXPECT_TRUE(trie_->HasWindow(nodes[0]));
   drop("a128 x", 128);  // in use, as all are that might be evicted: c is the next to go
   EXPECT_FALSE(trie_->HasWindow(nodes[0]));
   EXPECT_EQ(trie_->stats().resume_points, 1U);
@@ -319,6 +334,47 @@ TEST_F(TrieEviction, AWindowGoesFromAPinnedNodeAndComesBack) {
   EXPECT_FALSE(MakeRoom({.full = 40}));
   second = PrefixPin();
   EXPECT_TRUE(MakeRoom({.full = 40}));
+}
+
+// --- What was evicted ---------------------------------------------------------------------------
+
+TEST_F(TrieEviction, AMissIsThatOfTheLastPointOnTheWay) {
+  Make({.window = 129});
+  const std::vector<NodeId> nodes = Insert("a128 b128 c128");
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[1], 20, ResumeClass::kNewest));
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[1], 90, ResumeClass::kBranch));
+  ASSERT_TRUE(trie_->AddResumePoint(nodes[2], 5, ResumeClass::kNewest));
+  EXPECT_TRUE(MakeRoom({.full = 40}));  // nothing is left
+  const auto miss = [&](const char* prompt, uint32_t position = 0) {
+    return trie_->NoteMiss(Match(prompt), Tokens(prompt), position);
+  };
+  EXPECT_EQ(miss("a128 b128 c6"), ResumeClass::kNewest);  // at 261
+  EXPECT_EQ(miss("a128 b128 c5"), ResumeClass::kBranch);  // the last token counts for nothing: 218
+  EXPECT_EQ(miss("a128 b70 x"), ResumeClass::kNewest);    // 148
+  EXPECT_EQ(miss("a128 b20 x"), ResumeClass::kNewest);    // just there
+  EXPECT_EQ(miss("a128 b19 x"), std::nullopt);
+  EXPECT_EQ(miss("a128 x128 c6"), std::nullopt);  // another path
+}
+
+TEST_F(TrieEviction, APlaceThatIsThereInPartIsRememberedAmongManyAlike) {
+  // More prompts end in one tile than are remembered of it.
+  Make({.full_tiles = 40, .window_tiles = 40, .window = 129});
+  const std::vector<NodeId> first = Insert("a100");
+  ASSERT_TRUE(trie_->AddResumePoint(first[0], 100, ResumeClass::kNewest));
+  for (char c = 'b'; c <= 'z'; ++c) {
+    const std::vector<NodeId> nodes = Insert(std::string(1, c) + "100");
+    ASSERT_TRUE(trie_->AddResumePoint(nodes[0], 100, ResumeClass::kNewest));
+  }
+  EXPECT_TRUE(MakeRoom({.window = 40}));
+  EXPECT_EQ(trie_->NoteMiss(Match("a100 x"), Tokens("a100 x"), 0), ResumeClass::kNewest);
+}
+
+TEST_F(TrieEviction, APointThatCouldNotBeIsMissedLikeAnEvictedOne) {
+  Make({.window = 129});
+  const std::vector<NodeId> nodes = Insert("a128 b128", {1});
+  EXPECT_FALSE(trie_->AddResumePoint(nodes[1], 128, ResumeClass::kNewest));
+  EXPECT_EQ(trie_->stats().resume_points, 0U);
+  EXPECT_EQ(trie_->NoteMiss(Match("a128 b128 x"), Tokens("a128 b128 x"), 0), ResumeClass::kNewest);
 }
 
 TEST_F(TrieEviction, OneTokenMoreOrLessDoesNotLoseTheWindow) {

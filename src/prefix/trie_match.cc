@@ -1,4 +1,4 @@
-// Looking up: what the trie has of a prompt, and references to it. Changes nothing.
+// Looking up: what the trie has of a prompt, references to it, and what it had.
 #include <algorithm>
 #include <cstring>
 
@@ -79,10 +79,11 @@ void PrefixTrie::State::MeasureMatch(uint32_t most, PrefixMatch& match) const {
   match.veto = VetoAt(path, match.full_length, needs);
 }
 
-bool PrefixTrie::NoteMiss(const PrefixMatch& match, std::span<const TokenId> prompt,
-                          uint32_t position) {
+std::optional<ResumeClass> PrefixTrie::NoteMiss(const PrefixMatch& match,
+                                                std::span<const TokenId> prompt,
+                                                uint32_t position) {
   State& state = *state_;
-  bool was_missed = false;
+  std::optional<ResumeClass> missed;
   const uint32_t first = position / kTileTokens;  // tile
   const ChainHash before = state.nodes[first == 0 ? match.root : match.nodes[first - 1]].hash;
   state.ForEachSidecar([&](Sidecar& sidecar) {
@@ -100,9 +101,9 @@ bool PrefixTrie::NoteMiss(const PrefixMatch& match, std::span<const TokenId> pro
       rest = rest.subspan(tile.size());
       start = end;
     }
-    was_missed |= sidecar.NoteMiss(state.ghosts);
+    missed = std::max(missed, sidecar.NoteMiss(state.ghosts));
   });
-  return was_missed;
+  return missed;
 }
 
 PrefixTiles PrefixTrie::Share(const PrefixMatch& match, uint32_t position) const {

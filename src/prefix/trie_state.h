@@ -76,7 +76,7 @@ struct PrefixTrie::State {
   void Detach(NodeId node);
   void FreeFlushed(NodeId node);  // and its ancestors, as far as nothing holds them
   bool MakeFullRoom(uint32_t need, double worth);
-  [[nodiscard]] bool IsWorth(NodeId leaf, double worth) const;  // whether it has a point that is
+  [[nodiscard]] double WorthAt(NodeId node) const;  // of the best point there; -1 without one
   bool MakeSidecarRoom(Sidecar& sidecar, uint32_t need, double worth, uint64_t& evicted);
 
   // trie_check.cc

@@ -64,7 +64,7 @@ class WeirKeeper : public PointKeeper {
       points_.Reclassify(id, ResumeClass::kSuperseded);
     }
   }
-  bool Miss(uint32_t node) override { return points_.NoteMiss(node); }
+  bool Miss(uint32_t node) override { return points_.NoteMiss(node).has_value(); }
   void Add(uint32_t node, ResumeClass resume_class, uint32_t tokens) override {
     if (const auto found = at_.find(node); found != at_.end()) {
       if (resume_class > points_.ClassOf(found->second)) {
