@@ -1,6 +1,7 @@
 """Flags of memory: all that a program likes, or the same few bytes for both; and what is best with few."""
 
 import dataclasses
+import math
 
 import chats
 from programs import Program
@@ -61,12 +62,19 @@ class Budget:
         """What the more demanding of the two needs for them."""
         return max(self.room * self.kv.weir(self.tokens), self.kv.peer(self.room, self.cells))
 
+    @property
+    def window_share(self):
+        """Of Weir's bytes, for its windows: just those of the conversations that fit."""
+        windows = self.room * (self.kv.weir(self.tokens) - round_up(self.tokens, TILE) * self.kv.full)
+        return math.floor(100 * windows / self.bytes) / 100
+
     def commands(self, weir, name, peer):
         """The peer twice: as many slots as conversations fit, or one slot and the rest for its host cache."""
         peer, one = [*peer, *SHOW_BYTES], round_up(self.tokens, CELLS)
         rest_mib = (self.bytes - self.kv.peer(1, one)) >> 20
         return {
-            "weir": [*weir, "-c", str(self.tokens), "--kv-memory", str(self.bytes)],
+            "weir": [*weir, "-c", str(self.tokens), "--kv-memory", str(self.bytes),
+                     "--kv-window-share", str(self.window_share)],
             f"{name}, {self.room} slots": [*peer, "-np", str(self.room), "-kvu", "-c", str(self.cells),
                                            "--cache-ram", "0"],
             f"{name}, host cache": [*peer, "-np", "1", "-c", str(one), "--cache-ram", str(max(rest_mib, 1))],
