@@ -95,7 +95,8 @@ class Chunk {
   std::shared_ptr<SequenceState> state_;  // null when moved from
 };
 
-// Movable. Dropped unfinished, its last tokens (less than a tile) are forgotten.
+// Movable. Dropped unfinished, its last tokens (less than a tile) are forgotten, and in full pools
+// perhaps those of the sequence that it went on from.
 class Sequence {
  public:
   // Fails on an empty prompt, one beyond 32-bit positions, or message starts out of order.

@@ -63,33 +63,26 @@ LeafOrder::Heat& LeafOrder::HeatOf(NodeId node) {
 }
 
 void LeafOrder::Use(NodeId node, uint64_t key) {
-  Heat& heat = HeatOf(node);
+  const Heat& heat = HeatOf(node);
   if (heat.is_known && heat.used_at == now_) return;
-  const bool is_leaf = IsLeaf(node);
-  if (is_leaf) RemoveLeaf(node);
-  heat.kind = static_cast<uint8_t>(KindAtUse(heat, key));
-  heat.is_known = true;
-  heat.used_at = now_;
-  if ((key & (sample_share_ - 1)) == 0) Watch(key, heat.kind);
-  if (is_leaf) AddLeaf(node);
+  const uint32_t kind = KindAtUse(heat, key);
+  if ((key & (sample_share_ - 1)) == 0) Watch(key, kind);
+  Warm(node, static_cast<uint8_t>(kind));
 }
 
-void LeafOrder::UseTail(NodeId tail, NodeId parent) {
-  const uint8_t kind = HeatOf(parent).kind;
-  Heat& heat = HeatOf(tail);
-  const bool is_leaf = IsLeaf(tail);
-  if (is_leaf) RemoveLeaf(tail);
-  heat.kind = kind;
-  heat.is_known = true;
-  heat.used_at = now_;
-  if (is_leaf) AddLeaf(tail);
-}
+void LeafOrder::UseTail(NodeId tail, NodeId parent) { Warm(tail, HeatOf(parent).kind); }
 
 void LeafOrder::Refresh(NodeId node) {
-  Heat& heat = HeatOf(node);
-  WEIR_CHECK(heat.is_known);
+  WEIR_CHECK(HeatOf(node).is_known);
+  Warm(node, HeatOf(node).kind);
+}
+
+void LeafOrder::Warm(NodeId node, uint8_t kind) {
   const bool is_leaf = IsLeaf(node);
   if (is_leaf) RemoveLeaf(node);
+  Heat& heat = HeatOf(node);
+  heat.kind = kind;
+  heat.is_known = true;
   heat.used_at = now_;
   if (is_leaf) AddLeaf(node);
 }

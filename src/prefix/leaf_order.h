@@ -1,11 +1,12 @@
 // Which conversation's last full tile leaves first.
 //
-// Only leaves of the trie may go; a parent becomes one when its last child went. Leaves go by the
-// rate at which tiles like them are used again (ReuseOdds): used as often, after as long a pause,
-// and unused for as long. That is learned on a sample of tiles, by key,
-// whether they are still kept or not. Before it is learned the order is that of last use. Where
-// conversations come back later than the memory reaches, last use would keep none of them until
-// then; this order keeps some, and gives up those that just paused.
+// Only leaves of the trie may go; a parent becomes one when its last child went. First go those of
+// which the owner says that nothing is lost with them. The others go by the rate at which tiles
+// like them are used again (ReuseOdds): used as often, after as long a pause, and unused for as
+// long. That is learned on a sample of tiles, by key, whether they are still kept or not. Before it
+// is learned the order is that of last use. Where conversations come back later than the memory
+// reaches, last use would keep none of them until then; this order keeps some, and gives up those
+// that just paused.
 //
 // Time goes by in uses of the trie: all tiles that a request reads or writes are used at one
 // moment. Deterministic. Ownership: plain values. Threads: one caller. Leaves are sorted when the
@@ -105,6 +106,7 @@ class LeafOrder {
   };
 
   [[nodiscard]] Heat& HeatOf(NodeId node);
+  void Warm(NodeId node, uint8_t kind);
   [[nodiscard]] uint32_t KindAtUse(const Heat& heat, uint64_t key) const;
   void Watch(uint64_t key, uint32_t kind);
   void CountWait(Watched& watched);

@@ -103,13 +103,6 @@ void PrefixTrie::Unpin(NodeId node) {
   }
 }
 
-// A tail is what the tile before it is: in a path that comes first.
-void PrefixTrie::State::NoteUse(NodeId id) {
-  const Node& node = nodes[id];
-  if (node.is_tail() && !nodes[node.parent].is_root()) return leaves.UseTail(id, node.parent);
-  leaves.Use(id, node.hash.low);
-}
-
 void PrefixTrie::Stamp(NodeId node) {
   State& state = *state_;
   if (!state.nodes[node].is_live()) return;

@@ -62,7 +62,12 @@ struct PrefixTrie::State {
   // trie_evict.cc
   [[nodiscard]] uint64_t node_count() const { return heat.count() - roots.count(); }  // live
   [[nodiscard]] bool IsEvictable(NodeId node) const;
-  void NoteUse(NodeId node);  // no root
+  // Of a node that is no root; of a path after the nodes before it: a tail is what these are.
+  void NoteUse(NodeId id) {
+    const Node& node = nodes[id];
+    if (node.is_tail() && !nodes[node.parent].is_root()) return leaves.UseTail(id, node.parent);
+    leaves.Use(id, node.hash.low);
+  }
   // Whether nobody could resume inside a leaf, so that its full tile serves nobody.
   [[nodiscard]] bool IsBarren(NodeId leaf) const;
   void AddLeaf(NodeId node);

@@ -148,8 +148,6 @@ class Machine : private test::TrieTwinState {
     ASSERT_EQ(trie_.HasOwed(record.id), record.owed != TileId());
   }
 
-  // --- where decoding may resume ----------------------------------------------------------------
-
   // --- operations -------------------------------------------------------------------------------
 
   NodeTiles NewTiles() {
